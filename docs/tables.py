@@ -19,7 +19,7 @@ from anyhook.model.events import EVENTS, Event
 from anyhook.redteam.labelled import FAMILIES
 
 if TYPE_CHECKING:
-    from anyhook.agents.spec.settings_format import SettingsFormat
+    from anyhook.agents.spec.settings import SettingsFormat
 
 INTEGRATIONS = Path(__file__).with_name("integrations.md")
 FRAMEWORKS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents import CODING_AGENTS, NAMES, get_agent
 from anyhook.agents.tool_names import counterpart_tool, suggest_tool
 from anyhook.checks.rules import check_hooks
 from tests.tables import each
@@ -54,3 +54,11 @@ def test_a_suggested_tool_is_one_of_the_agent(name):
         for tool in get_agent(other).tools:
             suggested = counterpart_tool(agent, tool)
             assert suggested is None or suggested in agent.tools, (other, tool)
+
+
+@pytest.mark.parametrize("agent", NAMES)
+def test_a_name_that_authors_write_by_mistake_stands_for_a_tool(agent):
+    tables = get_agent(agent)
+    tools = {name: counterpart_tool(tables, name) for name in tables.foreign_tools}
+
+    assert {name: tool for name, tool in tools.items() if tool not in tables.tools} == {}

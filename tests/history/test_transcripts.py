@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.agents.session_reader import MAX_HELD_EVENTS
 from anyhook.agents.transcripts import (
+    MAX_HELD_EVENTS,
     MAX_LINE,
     get_transcripts,
     parse_time,

@@ -157,7 +157,6 @@ def test_a_long_module_gives_the_reason():
 EDITORS = {
     "anyhook.settings.json_edit": (),
     "anyhook.settings.toml_edit": ("table_lines",),
-    "anyhook.settings.edited_values": (),
     "anyhook.settings.edit": ("read_settings",),
     "anyhook.settings.write": ("stay_inside",),
     # A probe sets members in the copy of a home in which it runs an agent.

@@ -13,7 +13,8 @@ from anyhook.agents import get_agent
 from anyhook.matching.complexity import MAX_SUBJECT_LENGTH, longest_safe_subject
 from anyhook.matching.matchers import compile_matcher
 from anyhook.migrate.matchers import translate_matcher
-from anyhook.settings.limits import MAX_FILES, MAX_ITEMS
+from anyhook.settings.report import MAX_ITEMS
+from anyhook.settings.sources import MAX_FILES
 from tests.work import count_calls, growth
 from tests.world import World
 

@@ -44,8 +44,6 @@ CHANGES_OF_ACTION = frozenset(
     "tail_tool_call".split()
 )
 """Fields that change what the agent does, apart from its verdict; dropped without an effect."""
-OVERRIDDEN_WITH = {"outcome": ("outcome", "approve")}
-"""Field to the fields that are dropped together with it."""
 BOOLEAN_KINDS = frozenset(
     {"boolean", "not_boolean", "interrupt", "false_denies", "stop_that_denies"}
 )
@@ -223,8 +221,9 @@ class _ReplyReader:
                 continue
             before = len(context.diagnostics)
             if item.overrides:
-                for field in OVERRIDDEN_WITH.get(item.field, (item.field,)):
-                    self.fields.pop(field, None)
+                self.fields.pop(item.field, None)
+                if item.field == "outcome":
+                    self.fields.pop("approve", None)
             self._read_member(item, value)
             if self.coercions is not None:
                 self.coercions.read_member(item.field, value, self.fields)

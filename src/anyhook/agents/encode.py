@@ -106,7 +106,9 @@ def _member_value(agent: AgentSpec, item: OutputField, answer: Answer) -> Any:
         return None
     match item.kind:
         case "decision" | "explained_decision":
-            return _decision_word(agent, item, answer)
+            verdict = (answer.outcome, answer.approve)
+            words = item.words or agent.decision_words
+            return next((word for word, meaning in words.items() if meaning == verdict), None)
         case "not_boolean":
             return False
         case "false_denies":
@@ -132,14 +134,6 @@ def _result_object(value: Any) -> Any:
 def result_object(text: str, *, failed: bool) -> dict[str, str]:
     """Return the result of a tool as a member of the kind `result_object` holds it."""
     return {RESULT_TYPE: "failure" if failed else "success", RESULT_TEXT: text}
-
-
-def _decision_word(agent: AgentSpec, item: OutputField, answer: Answer) -> str | bool | None:
-    verdict = (answer.outcome, answer.approve)
-    for word, meaning in (item.words or agent.decision_words).items():
-        if meaning == verdict:
-            return word
-    return None
 
 
 def encode_decision(

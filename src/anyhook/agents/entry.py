@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class AgentEntry(Record):
     is_program: bool = True
     event_key: str = "hook_event_name"
     events: frozenset[str]
-    shapes: Mapping[str, frozenset[str]] = MappingProxyType({})
+    shapes: Mapping[str, frozenset[str]] = EMPTY
     own_members: frozenset[str] = frozenset()
     required_members: frozenset[str] = frozenset()
     absent_members: frozenset[str] = frozenset()

@@ -38,16 +38,8 @@ if TYPE_CHECKING:
 
 
 REPLY_MEMBERS = frozenset(
-    {
-        "decision",
-        "reason",
-        "continue",
-        "stopReason",
-        "systemMessage",
-        "suppressOutput",
-        "terminalSequence",
-        "hookSpecificOutput",
-    }
+    "decision reason continue stopReason systemMessage suppressOutput "
+    "terminalSequence hookSpecificOutput".split()
 )
 """Members by which a line of JSON is a reply and not a log record."""
 USES = {

@@ -2,6 +2,8 @@
 
 Each agent's folder fills in a `TranscriptFormat` (`AgentEntry.transcripts`). A hook does not
 import it. Reading never raises for what a file contains: what cannot be used is reported.
+
+It is one module because the readers of all agents use all of it.
 """
 
 from __future__ import annotations
@@ -9,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, ClassVar, NamedTuple, cast
 
 from anyhook.agents import AGENTS
 from anyhook.agents.entry import load_object
@@ -308,3 +311,173 @@ def read_json_file(path: Path, limit: int = BUFFER_SIZE) -> dict[str, Any]:
 def remove_line_numbers(text: str) -> str:
     """Return the content of a file from a listing with a number and a tab before each line."""
     return re.sub(r"^ *\d+[\t→]", "", text, flags=re.MULTILINE)
+
+
+# -- the reader of a file
+
+
+MAX_HELD_EVENTS = 10_000
+"""Events that wait for the result of an earlier call, and calls that wait for a result."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """An event that is not complete yet: the members of `TranscriptEvent`.
+
+    Attributes:
+        reconstructed: Members of the payload that the file does not hold; `SessionReader.locate`
+            adds those that are only close to what hooks got.
+        place: The start of its key, which the events of one call share; of its record by default.
+        is_open: Whether it is a call whose result decides if it was executed.
+    """
+
+    payload: dict[str, Any]
+    event: str
+    reconstructed: tuple[str, ...] = ()
+    place: str = ""
+    time: float | None = None
+    line: int = 0
+    replies: list[HookReply] = field(default_factory=list)
+    refusal: Refusal | None = None
+    is_open: bool = False
+
+    def finish(self) -> TranscriptEvent:
+        """Return the event."""
+        return TranscriptEvent(
+            self.payload,
+            self.event,
+            self.time,
+            self.reconstructed,
+            f"{self.place}/{self.event}",
+            self.line,
+            tuple(self.replies),
+            self.refusal,
+        )
+
+
+Position = tuple[dict[str, Any], int]
+"""A record and the number of its line."""
+
+
+class SessionReader:
+    """Turns the records of a file into events; each agent's subclass has a table of its records.
+
+    The events are in the order of the file. A call is held until its result shows if it was
+    executed.
+
+    Attributes:
+        takers: Type of a record to the method that reads it.
+        needless: Matches a line that can be skipped without parsing it.
+        follow_up: Type of records that add to the event before them.
+        nearly: Members of all payloads that are only close to what hooks got.
+        without_session: What is reported of a file without a session.
+        session_id: The session; empty before the record that begins it.
+        record: The record that is being read; `line` is its number.
+        last: The event that was added last.
+    """
+
+    takers: ClassVar[Mapping[str, Callable[[Any, dict[str, Any]], None]]] = {}
+    needless: ClassVar[re.Pattern[bytes]]
+    follow_up: ClassVar[str] = ""
+    nearly: tuple[str, ...] = ()
+    without_session: ClassVar[str]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.session_id = ""
+        self.record: dict[str, Any] = {}
+        self.line = 0
+        self.last: Draft | None = None
+        self._events: deque[Draft] = deque()
+        # Calls without a result; those that something still waits for.
+        self._waiting: dict[str, Draft] = {}
+        self._open: list[Draft] = []
+
+    @classmethod
+    def read(cls, path: Path, problems: Problems) -> Iterator[TranscriptEvent]:
+        """Yield the events of a file."""
+        reader = cls(path)
+        for line, record in reader.records(problems):
+            if not cls.follow_up or record.get("type") != cls.follow_up:
+                yield from reader.flush()
+            reader.record, reader.line = record, line
+            reader.take(record)
+        reader.end_turns()
+        reader.release()
+        yield from reader.flush()
+        if not reader.session_id:
+            problems(f"{path}: {cls.without_session}")
+
+    def records(self, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Yield the records of the file, each with the number of its line."""
+        return read_records(self.path, problems, self.needless.match)
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Read a record."""
+        raise NotImplementedError
+
+    def end_turns(self) -> None:
+        """Add the events of the turns that have ended."""
+
+    def place_of(self, record: dict[str, Any], line: int) -> str:
+        """Return what identifies a record among those of all sessions."""
+        return text_in(record, "uuid") or str(line)
+
+    def locate(self, draft: Draft, at: Position | None = None) -> Draft:
+        """Return an event with what follows from its record.
+
+        By default it is the record that is being read.
+        """
+        record, draft.line = at or (self.record, self.line)
+        draft.place = draft.place or self.place_of(record, draft.line)
+        draft.time = parse_time(record.get("timestamp"))
+        draft.reconstructed = (*self.nearly, *draft.reconstructed)
+        return draft
+
+    # -- events
+
+    def add(self, draft: Draft, at: Position | None = None) -> Draft:
+        """Add an event, with what follows from its record."""
+        return self.append(self.locate(draft, at))
+
+    def append(self, draft: Draft) -> Draft:
+        """Add an event as it is."""
+        self._events.append(draft)
+        self.last = draft
+        return draft
+
+    def hold_call(self, call_id: str, draft: Draft) -> Draft:
+        """Add the event before a call, which waits for its result; that names it by its ID."""
+        draft.is_open = True
+        self.add(draft)
+        self.close_call(call_id)  # an id may be used again
+        self._waiting[call_id] = draft
+        self._open.append(draft)
+        if len(self._waiting) > MAX_HELD_EVENTS:
+            self.close_call(next(iter(self._waiting)))
+        if len(self._open) > MAX_HELD_EVENTS:
+            self._open = [call for call in self._open if call.is_open]
+        return draft
+
+    def find_call(self, call_id: str) -> Draft | None:
+        """Return a call that waits for its result."""
+        return self._waiting.get(call_id)
+
+    def close_call(self, call_id: str) -> Draft | None:
+        """Return a call whose result has come; `None` if there is no such call."""
+        draft = self._waiting.pop(call_id, None)
+        if draft is not None:
+            draft.is_open = False
+        return draft
+
+    def release(self) -> None:
+        """Let go the calls that got no result; a result that comes late is still joined."""
+        for draft in self._open:
+            draft.is_open = False
+        self._open.clear()
+
+    def flush(self) -> Iterator[TranscriptEvent]:
+        """Yield the events that need not wait, and remove them."""
+        events = self._events
+        while events and (not events[0].is_open or len(events) > MAX_HELD_EVENTS):
+            yield events.popleft().finish()

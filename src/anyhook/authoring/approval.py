@@ -51,14 +51,8 @@ def apply_approval(
     """Give no opinion on a call that the user has allowed.
 
     Otherwise the denial gets a message with the ID for `anyhook allow`, where the agent shows
-    messages to its user. Nothing is added that the model could read.
-
-    Args:
-        agent: The agent.
-        event: The event of the call, as the agent sent it.
-        answer: The answer, which denies.
-        hook: Path of the hook file.
-        name: Name of the hook, for the message.
+    messages to its user. Nothing is added that the model could read. The event is as the agent sent
+    it; `hook` is the path of the hook file, and `name` its name for the message.
 
     Raises:
         OSError: If the use of an approval cannot be written.
@@ -95,12 +89,7 @@ def apply_approval(
 
 
 def keep_denied_call(call: DeniedCall, event: ToolEvent, reason: str) -> None:
-    """Keep a denied call for `anyhook allow`.
-
-    Args:
-        call: The call, as `apply_approval` returned it.
-        event: Its event.
-        reason: Why it was denied.
+    """Keep a denied call, as `apply_approval` returned it, for `anyhook allow`.
 
     Raises:
         OSError: If it cannot be written.

@@ -44,17 +44,9 @@ class UnsupportedError(UsageError):
 def fit(
     agent: AgentSpec, event: Event, answer: Answer, *, name: str = "hook", refuse: bool = False
 ) -> tuple[Answer, list[str]]:
-    """Return an answer that the agent supports.
+    """Return an answer that the agent supports, and a note for each ability that was replaced.
 
-    Args:
-        agent: The agent.
-        event: The event that is answered.
-        answer: The answer of the hook.
-        name: Name of the hook, for a denial without a reason.
-        refuse: Raise instead of replacing anything.
-
-    Returns:
-        The answer to give, and a note for each ability that was replaced.
+    The name of the hook is for a denial without a reason.
 
     Raises:
         UnsupportedError: If the agent lacks an ability and `refuse` is set.
@@ -95,11 +87,7 @@ def fit(
 def _without_what_denial_drops(
     agent: AgentSpec, event: Event, answer: Answer
 ) -> tuple[Answer, list[str]]:
-    """Leave out the fields that the agent drops because the answer denies.
-
-    Returns:
-        The answer to give, and a note for each ability that was left out.
-    """
+    """Leave out the fields that the agent drops because the answer denies; note each of them."""
     notes: list[str] = []
     if answer.outcome is not Outcome.DENY:
         return answer, notes
@@ -119,10 +107,8 @@ def _without_what_denial_drops(
 def fit_result(agent: AgentSpec, event: Event, answer: Answer) -> tuple[Answer, str]:
     """Give a text in place of a tool's result the form that the agent needs.
 
-    Claude Code ignores a result in another form (`EventSpec.result_members`).
-
-    Returns:
-        The answer to give, and a note if the text could not be put into the result.
+    Claude Code ignores a result in another form (`EventSpec.result_members`). There is a note if
+    the text could not be put into the result.
     """
     from anyhook.agents.tool_results import required_members, write_tool_result
     from anyhook.agents.values import fault_in_object
@@ -229,14 +215,9 @@ def observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
 
 
 class Gap(Record):
-    """An ability that an answer needs and the agent lacks.
+    """An ability, a key of `ABILITIES`, that an answer needs and the agent lacks.
 
-    Attributes:
-        agent: The agent.
-        event: The event that is answered.
-        answer: The answer.
-        ability: The ability, a key of `ABILITIES`.
-        support: `PROMISED` or `NO`.
+    The support is `PROMISED` or `NO`.
     """
 
     agent: AgentSpec
@@ -300,10 +281,6 @@ class Gap(Record):
         return self.deliver(answer, reason)
 
 
-def _replace_deny(gap: Gap) -> Fallback:
-    return gap.deny(gap.rest(), gap.answer.reason or "denied by a hook")
-
-
 def _replace_ask(gap: Gap) -> Fallback:
     if gap.event.name in ASK_ANYWAY:
         return gap.rest(), "the user is asked anyway"
@@ -318,10 +295,6 @@ def _replace_defer(gap: Gap) -> Fallback:
     if gap.supports("ask"):
         return gap.rest().replace(outcome=Outcome.ASK, reason=reason), "the user is asked"
     return gap.deny(gap.rest(), reason or "a hook wants this decided later")
-
-
-def _replace_approve(gap: Gap) -> Fallback:
-    return gap.rest(), "the agent may still ask its user"
 
 
 def _replace_stop(gap: Gap) -> Fallback:
@@ -346,10 +319,6 @@ def _replace_result(gap: Gap) -> Fallback:
     return gap.deliver(gap.rest(), text)
 
 
-def _replace_context(gap: Gap) -> Fallback:
-    return gap.deliver(gap.rest(), gap.answer.context)
-
-
 def _replace_message(gap: Gap) -> Fallback:
     if shows_stderr(gap.agent, gap.event.name):
         return gap.answer, SAME_EFFECT
@@ -364,14 +333,14 @@ ASK_ANYWAY = frozenset({"permission_request", "elicitation"})
 """Events at which the agent asks the user if no hook decides."""
 
 FALLBACKS: dict[str, Callable[[Gap], Fallback]] = {
-    "deny": _replace_deny,
+    "deny": lambda gap: gap.deny(gap.rest(), gap.answer.reason or "denied by a hook"),
     "ask": _replace_ask,
     "defer": _replace_defer,
-    "approve": _replace_approve,
+    "approve": lambda gap: (gap.rest(), "the agent may still ask its user"),
     "stop": _replace_stop,
     "rewrite": _replace_rewrite,
     "replace_result": _replace_result,
-    "context": _replace_context,
+    "context": lambda gap: gap.deliver(gap.rest(), gap.answer.context),
     "message": _replace_message,
     "change_request": _leave_out,
     "respond": _leave_out,

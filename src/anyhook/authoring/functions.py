@@ -64,10 +64,9 @@ class HookFunction(Record):
         return f"{self.name} ({file}:{self.line})"
 
     def covers(self, names: Sequence[str]) -> bool:
-        """Return whether the function covers a subject.
+        """Return whether the function covers a subject, of which all names are given.
 
-        Args:
-            names: All names of the subject: of a tool, the agent's and the canonical one.
+        A tool has the agent's name and the canonical one.
         """
         # As for matchers: an event of which the agent sends no subject is covered.
         if not self.subjects or UNKNOWN_SUBJECT in names:
@@ -78,18 +77,7 @@ class HookFunction(Record):
 class HookFunctions:
     """The functions of one hook file, with the author's choices for crashes and timeouts.
 
-    `anyhook.authoring.Hooks`, which authors use, adds the decorators.
-
-    Args:
-        name: Display name; by default the name of the file.
-        on_crash: `allow` or `deny`: the verdict if a function raises, runs out of time or returns
-            something that is not an answer.
-        unsupported: `degrade` or `refuse`: what happens to an ability that the agent lacks.
-        timeout: Seconds for all functions of an event; by default 90 % of the agent's timeout.
-        shadow: Run without deciding: the answer is recorded and kept from the agent.
-
-    Raises:
-        UsageError: If an argument has no such value.
+    `anyhook.authoring.Hooks`, which authors use, adds the decorators and describes the arguments.
     """
 
     def __init__(
@@ -115,11 +103,9 @@ class HookFunctions:
         self._name = name
 
     def answer_crash(self, problem: str, *, can_deny: bool) -> Answer:
-        """Return the answer that the author chose for a crash.
+        """Return the answer that the author chose for a crash; the problem is its reason.
 
-        Args:
-            problem: What happened, for the reason or the message.
-            can_deny: Whether the agent can be denied something on the event.
+        `can_deny` is whether the agent can be denied something on the event.
         """
         if self.on_crash == "deny" and can_deny:
             reason = f"{problem}; blocked, because it must not fail"
@@ -134,12 +120,10 @@ class HookFunctions:
         return self.functions[0].file.replace("\\", "/").rpartition("/")[2]
 
     def answer(self, event: Event, agent: AgentSpec | None = None) -> Answer:
-        """Return the answer to an event, without an agent.
+        """Return the answer to an event that no process of an agent waits for.
 
-        Args:
-            event: The event.
-            agent: The agent of the event, which says what a matcher of an event without a tool
-                sees; without it only tools are matched.
+        The agent of the event says what a matcher of an event without a tool sees; without it only
+        tools are matched.
 
         Raises:
             Exception: The exception of a function.
@@ -149,13 +133,7 @@ class HookFunctions:
     def decide(
         self, event: Event, agent: AgentSpec | None, call: Callable[[HookFunction, Any], Any]
     ) -> Answer:
-        """Return the answer to an event, with a given way to call functions.
-
-        Args:
-            event: The event.
-            agent: The agent of the event.
-            call: Calls a function with an event and returns its result.
-        """
+        """Return the answer to an event; `call` calls a function with it and returns its result."""
         if self.load_error is not None:
             raise self.load_error
         names = subject_names(event, agent)
@@ -182,19 +160,13 @@ class HookFunctions:
 def describe_crash(function: HookFunction | None, problem: str) -> str:
     """Return a message about a function that failed: `hook guard (hooks.py:5) failed (KeyError)`.
 
-    Args:
-        function: The function; `None` if it is not known.
-        problem: What happened: `failed (KeyError)`.
+    The function is `None` if it is not known.
     """
     return f"hook {'hook' if function is None else function.position} {problem}"
 
 
 def drop_wrong_fields(answer: Answer) -> tuple[Answer, list[str]]:
-    """Remove the fields of a wrong type from an answer, but never its verdict.
-
-    Returns:
-        The remaining answer, and a message for each removed value.
-    """
+    """Remove the fields of a wrong type from an answer, never its verdict; report each of them."""
     usable, problems = check_answer(answer, VERDICT_WORDS)
     return usable, [f"{problem}; left out" for problem in problems]
 

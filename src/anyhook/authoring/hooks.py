@@ -153,8 +153,11 @@ class Hooks(HookFunctions, EventDecorators):
         for subject in subjects:
             if not isinstance(subject, str):
                 raise UsageError(f"{event} takes names, like {event}('shell'), not {subject!r}")
-            # A function for a pattern, as in the matchers of agents, would never run.
-            if "|" in subject or (is_of_tool and _is_expression(subject)):
+            # A function for a pattern, as in the matchers of agents, or for a permission rule would
+            # never run.
+            has_signs = not set("^$()[]\\?+ ").isdisjoint(subject)
+            is_expression = has_signs or "__.*" in subject or subject == ".*"
+            if "|" in subject or (is_of_tool and is_expression):
                 raise UsageError(
                     f"{event} takes names, like {event}('shell', 'mcp__github__*'), in which only "
                     f"* is special, not {subject!r}"
@@ -280,8 +283,3 @@ EXPECTATIONS = tuple(
 def is_event(name: str) -> bool:
     """Return whether a name is the canonical name of an event."""
     return event_class(name).name == name != UnknownEvent.name
-
-
-def _is_expression(subject: str) -> bool:
-    """Return whether a text has what no name of a tool has: a pattern, or a permission rule."""
-    return "__.*" in subject or subject == ".*" or not set("^$()[]\\?+ ").isdisjoint(subject)

@@ -38,13 +38,11 @@ CALLS = {
 
 
 class Use(Record):
-    """One function of a hook file.
+    """One function of a hook file, as far as it is written out.
 
     Attributes:
         event: Canonical name of its event.
-        subjects: What it is for, as far as that is written out.
-        name: Its name.
-        line: 1-based line.
+        subjects: What it is for.
         abilities: What it may ask of the agent.
     """
 
@@ -56,11 +54,7 @@ class Use(Record):
 
 
 def scan(path: Path) -> list[Use]:
-    """List the functions of a hook file.
-
-    Args:
-        path: A file; one that is not a hook file, or no Python, has none.
-    """
+    """List the functions of a hook file; a file that is not one, or not Python, has none."""
     try:
         source = read_user_file(path, MAX_SIZE)
     except OSError:
@@ -75,11 +69,9 @@ def scan(path: Path) -> list[Use]:
 
 
 def builds_hooks(source: bytes) -> bool:
-    """Return whether a text is a hook file: it imports `Hooks` from anyhook and uses it.
+    """Return whether a Python file is a hook file: it imports `Hooks` from anyhook and uses it.
 
-    Args:
-        source: A Python file. One that cannot be parsed counts as a hook file, so that the error
-            of its import is reported.
+    One that cannot be parsed counts as a hook file, so that the error of its import is reported.
     """
     nodes = read_python(source).nodes
     if not nodes:
@@ -106,11 +98,8 @@ def builds_hooks(source: bytes) -> bool:
 def never_runs(source: bytes) -> str:
     """Return what is wrong with a hook file that decides nothing when an agent starts it.
 
-    Args:
-        source: A Python file. Of one that cannot be parsed the import reports the error.
-
-    Returns:
-        The problem, for people; empty if the file calls `hooks.run()` somewhere.
+    It is empty if the file calls `hooks.run()` somewhere, or cannot be parsed: its import reports
+    the error.
     """
     nodes = read_python(source).nodes
     modules: set[str] = set()
@@ -134,15 +123,7 @@ STOP_FLAG = "stop_hook_active"
 
 
 def gaps(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
-    """List what an agent cannot do of what a hook file asks for.
-
-    Args:
-        uses: The functions.
-        agent: The agent.
-
-    Returns:
-        Each function with what is missing, for people.
-    """
+    """List the functions of a hook file that ask for what an agent cannot do, and what that is."""
     missing: list[tuple[Use, str]] = []
     for use in uses:
         spec = agent.by_canonical.get(use.event)

@@ -36,18 +36,7 @@ exit_now, getpid = os._exit, os.getpid
 _close, _dup, _dup2, _fstat, _write = os.close, os.dup, os.dup2, os.fstat, os.write
 _fork: Callable[[], int] | None = getattr(os, "fork", None)
 _waitpid, _kill = os.waitpid, os.kill
-NEED_TEARDOWN = frozenset(
-    {
-        "_ctypes",
-        "_curses",
-        "_dbm",
-        "_gdbm",
-        "_sqlite3",
-        "_tkinter",
-        "readline",
-        "threading",
-    }
-)
+NEED_TEARDOWN = frozenset("_ctypes _curses _dbm _gdbm _sqlite3 _tkinter readline threading".split())
 """Modules of the interpreter that do something when it ends: files, screens, threads, libraries."""
 MAX_REASON = 16_384
 """Characters of standard error that are kept for the reason of a denial."""
@@ -74,12 +63,7 @@ def answer_of_exit(end: SystemExit, name: str, printed: str) -> Answer:
     """Return what `sys.exit` inside a hook function means.
 
     It means what the exit code of a command means to an agent: 0 means no opinion, 2 a denial with
-    standard error as its reason.
-
-    Args:
-        end: What was raised.
-        name: Name of the hook, for a denial without a reason.
-        printed: What it wrote to standard error.
+    what was printed on standard error as its reason.
 
     Raises:
         SystemExit: For every other code, and for a text: the hook failed.
@@ -170,11 +154,7 @@ class Deadline:
     """Calls a function when a block takes too long.
 
     On POSIX it is called in the main thread between two steps of the block, which no `except` of
-    the block can swallow; elsewhere in another thread.
-
-    Args:
-        seconds: From the beginning of the block.
-        on_late: Ends the process.
+    the block can swallow; elsewhere in another thread. The function ends the process.
     """
 
     def __init__(self, seconds: float, on_late: Callable[[], None]) -> None:
@@ -203,11 +183,8 @@ class Watchdog:
     """Calls a function in another thread when a block takes too long.
 
     In contrast to a `Deadline` it works in a block that blocks or ignores signals, or that waits
-    in compiled code. It does not work in compiled code that keeps the interpreter's lock.
-
-    Args:
-        seconds: From the beginning of the block.
-        on_late: Ends the process.
+    in compiled code. It does not work in compiled code that keeps the interpreter's lock. The
+    function ends the process.
     """
 
     def __init__(self, seconds: float, on_late: Callable[[], None]) -> None:
@@ -240,20 +217,14 @@ def _call_late(is_running: LockType, seconds: float, calls: list[Callable[[], No
 class FallbackExit(Record):
     """What happens if an answer cannot be delivered: an exit code can still deny.
 
-    Attributes:
-        message: For standard error.
-        code: The exit code.
+    The message is for standard error.
     """
 
     message: str
     code: int
 
     def text(self, why: str) -> bytes:
-        """Return the message as a line.
-
-        Args:
-            why: Why the answer cannot be delivered.
-        """
+        """Return the message as a line, with the reason why the answer cannot be delivered."""
         return (self.message.replace(ERROR_FIELD, why) + "\n").encode("utf-8", "replace")
 
 
@@ -275,9 +246,7 @@ class Output:
     def watch(self, seconds: float, on_late: Callable[[], None]) -> AbstractContextManager[None]:
         """Return the context in which functions run that signals may not stop.
 
-        Args:
-            seconds: Their time.
-            on_late: Answers in their place and ends the process.
+        After so many seconds `on_late` answers in their place and ends the process.
         """
         raise NotImplementedError
 
@@ -286,12 +255,7 @@ class Output:
         raise NotImplementedError
 
     def fail(self, fallback: FallbackExit, why: str) -> None:
-        """Take an exit code in place of an answer that cannot be delivered.
-
-        Args:
-            fallback: The code and its message.
-            why: For the message.
-        """
+        """Take an exit code in place of an answer that cannot be delivered, and why it cannot."""
         raise NotImplementedError
 
     def leave(self) -> NoReturn:
@@ -365,11 +329,8 @@ def end_process(output: Output) -> NoReturn:
     """End the process of a cold hook.
 
     To tear an interpreter down costs an eighth of a cold hook, so that is left out where it could
-    do nothing visible.
-
-    Args:
-        output: Has delivered the answer. The exit code of a denial stays, whatever exit functions
-            and finalizers do.
+    do nothing visible. The output has delivered the answer. The exit code of a denial stays,
+    whatever exit functions and finalizers do.
 
     Raises:
         SystemExit: If the interpreter has something to do.
@@ -417,8 +378,7 @@ def _leave_rest_to_copy(code: int, seconds: float) -> None:
 def end_warm_hook(*, has_open_files: bool) -> None:
     """Do what the interpreter of a cold hook does at its end, in a process that ends without it.
 
-    Args:
-        has_open_files: Whether the hook left a file open, which holds what it wrote.
+    A file that the hook left open holds what it wrote.
     """
     if has_running_threads():
         return

@@ -60,17 +60,9 @@ class FunctionRun(Record):
 def record_hook(
     directory: str, agent: AgentSpec, event: Event, payload: Mapping[str, Any], run: FunctionRun
 ) -> str | None:
-    """Append what a hook file has answered to the journal.
+    """Append what a hook file has answered to the journal in the directory of the history.
 
-    Args:
-        directory: Directory of the history.
-        agent: The agent that sent the event.
-        event: The event.
-        payload: The event as it was sent.
-        run: What the hook did.
-
-    Returns:
-        Why nothing was recorded; `None` if it was.
+    Returns why nothing was recorded; `None` if it was.
     """
     record = event_record(
         agent.name,

@@ -43,15 +43,10 @@ class Host(Protocol):
 def register(
     hooks: HookFunctions, host: Host, around: Around = nullcontext
 ) -> tuple[HandlerSpec, ...]:
-    """Add the functions of a hook file to an engine; those of one event run in order.
+    """Add the functions of a hook file to an engine; return a handler for each that was added.
 
-    Args:
-        hooks: The functions.
-        host: The engine. Functions for events that its agent does not have are left out.
-        around: Makes a context in which each function is called.
-
-    Returns:
-        A handler for each function that was added.
+    Those of one event run in order; those for events that its agent does not have are left out.
+    `around` makes a context in which each function is called.
     """
     registered: list[HandlerSpec] = []
     for event in dict.fromkeys(function.event for function in hooks.functions):

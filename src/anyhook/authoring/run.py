@@ -80,12 +80,9 @@ _decode = json.JSONDecoder().decode
 
 
 def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None) -> NoReturn:
-    """Answer the event on standard input, and end the process.
+    """Answer the event on standard input, or one that was read already, and end the process.
 
-    Args:
-        hooks: The functions.
-        argv: Arguments of the hook's command.
-        payload: The event, if it was read already.
+    The arguments are those of the hook's command.
 
     Raises:
         SystemExit: If the interpreter has something to do before the process ends.
@@ -124,9 +121,7 @@ def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None)
 def answer_failed_load(hooks: HookFunctions, error: Exception) -> None:
     """Answer the event on standard input with a crash, and end the process; return if it has none.
 
-    Args:
-        hooks: The functions of the file.
-        error: The exception that ended it before it could run them.
+    The error ended the hook file before it could run its functions.
     """
     from select import select
 
@@ -142,14 +137,7 @@ def answer_failed_load(hooks: HookFunctions, error: Exception) -> None:
 
 
 def answer(hooks: HookFunctions, argv: Sequence[str], payload: bytes, output: Output) -> None:
-    """Answer an event that was read already, as `run` does.
-
-    Args:
-        hooks: The functions.
-        argv: Arguments of the hook's command.
-        payload: The event.
-        output: Takes the answer.
-    """
+    """Answer an event that was read already, as `run` does; the output takes the answer."""
     try:
         options = parse_options(argv)
     except AnyhookError as error:
@@ -236,14 +224,9 @@ class _UnreadableError(Exception):
 
 
 class Run:
-    """Answers one event with the functions of a hook file.
+    """Answers one event with the functions of a hook file; the output takes the answer.
 
-    Args:
-        hooks: The functions.
-        output: Takes the answer.
-        options: The options of the command.
-        on_ready: Called right before the functions.
-        elapsed: Seconds of the timeout that have passed already.
+    `on_ready` is called right before the functions. `elapsed` seconds of the timeout have passed.
     """
 
     def __init__(
@@ -626,12 +609,9 @@ class Run:
 
 
 class _Reply(Record):
-    """What is delivered to the agent.
+    """What is delivered to the agent: a text for standard output, and an exit code.
 
-    Attributes:
-        text: For standard output.
-        code: The exit code.
-        fallback: What happens if the text cannot be delivered.
+    The fallback is what happens if the text cannot be delivered.
     """
 
     text: bytes

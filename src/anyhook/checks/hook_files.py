@@ -82,7 +82,7 @@ def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]
 def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report tools that a function is registered for and that no agent has."""
     # Of names that are as similar, `closest` suggests the last one: the common name.
-    tools = [*engine.agent.tools, *engine.agent.renamed_tools, *TOOLS]
+    tools = [*engine.agent.tools, *engine.agent.foreign_tools, *TOOLS]
     for use in file.uses:
         spec = engine.agent.by_canonical.get(use.event)
         if spec is None or spec.subject != "tool_name":

@@ -96,7 +96,7 @@ def _covers_nothing(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> bool
         if _can_occur(agent, spec, name, agent.tools):
             return False
         # Others may be names of a host's own tools.
-        is_renamed = name in agent.renamed_tools or name.startswith(tuple(prefixes))
+        is_renamed = name in agent.foreign_tools or name.startswith(tuple(prefixes))
         if not is_renamed and closest(name, agent.tools) is None:
             return False
     return True
@@ -130,7 +130,7 @@ def _find_dead_part(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> str 
 def _can_occur(agent: AgentSpec, spec: EventSpec, name: str, subjects: tuple[str, ...]) -> bool:
     if name in subjects:
         return True
-    is_old = name in agent.renamed_tools
+    is_old = name in agent.foreign_tools
     is_foreign = any(name.startswith(prefix) for prefix in agent.foreign_tool_prefixes)
     if spec.subjects or is_old or is_foreign or not name.startswith(agent.tool_prefix):
         return False
@@ -173,9 +173,9 @@ def _foreign_tools(agent: AgentSpec, matcher: Matcher) -> str | None:
 def _dead_tool_pattern(agent: AgentSpec, matcher: Matcher) -> str | None:
     """Return what is wrong with a pattern that matches no tool of the agent."""
     new_names: dict[str, str] = {}
-    for old_name in sorted(agent.renamed_tools):
+    for old_name in sorted(agent.foreign_tools):
         if matcher.matches(old_name):
-            new_names[agent.renamed_tools[old_name]] = old_name
+            new_names[str(counterpart_tool(agent, old_name))] = old_name
     if new_names:
         hints = ", ".join(f"{old} is {new!r} here" for new, old in new_names.items())
         return f"{matcher.pattern!r} hits no tool of {agent.title} ({hints})"

@@ -60,7 +60,7 @@ class Redaction(Record, kw_only=False):
         name = name.upper()
         if name.startswith(rules.kept_prefixes):
             return True
-        if any(pattern.search(value) for pattern in rules.value_patterns):
+        if rules.secret_values.search(value):
             return False
         if name.startswith(rules.harmless_prefixes) or name in self.allowed:
             return True
@@ -70,7 +70,7 @@ class Redaction(Record, kw_only=False):
             return True
         if name in rules.never_allowed or self.strict:
             return False
-        return rules.name_pattern.search(name) is None
+        return rules.secret_names.search(name) is None
 
 
 class Inheritance:

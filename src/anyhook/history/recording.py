@@ -16,7 +16,7 @@ from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory, read_user_file
 from anyhook.journal.lines import SWITCH, history_directory
 from anyhook.model.record import Record
-from anyhook.settings.undo import Undo
+from anyhook.settings.changes import Undo
 
 VERSION = 1
 MAX_SIZE = 64 * 1024 * 1024

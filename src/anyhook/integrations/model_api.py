@@ -15,7 +15,7 @@ from anyhook.agents.gemini.model_api import (
     response_from_api,
     response_to_api,
 )
-from anyhook.agents.gemini.model_parts import is_text
+from anyhook.agents.gemini.model_turns import is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -21,10 +21,9 @@ from anyhook.manage.recorded import (
     read_state,
 )
 from anyhook.model.layers import Layer
-from anyhook.settings.changes import Change, read_text, settings_file
+from anyhook.settings.changes import Change, Undo, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.entries import add_definitions, remove_handlers
-from anyhook.settings.undo import Undo
 from anyhook.settings.wrapping import (
     Wrapper,
     line_keys,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from anyhook.agents.tool_names import counterpart_tool
 from anyhook.agents.translate import translate_subject
 from anyhook.matching.matchers import (
     MATCH_ALL,
@@ -262,7 +263,7 @@ def _translate_piece(
     is_rule = _PERMISSION_RULE.match(text) is not None
     matches_no_name = is_rule or _NOT_IN_NAMES.search(text) is not None
     check = may_match_others and not (is_unusable or is_known_name or matches_no_name)
-    is_plain_name = text in source.renamed_tools or not is_searched
+    is_plain_name = text in source.foreign_tools or not is_searched
     if is_name and is_plain_name and not names and not is_known:
         return _translate_name(source, text, target)
     # A tool of the user's own, or a part of the name of one.
@@ -285,7 +286,7 @@ def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> Translat
     canonical = source.vocabulary.canonical
     newest = source.tool_aliases.get(name, name)
     is_user_tool = newest not in canonical and newest not in source.tools
-    if is_user_tool and name not in source.renamed_tools:
+    if is_user_tool and name not in source.foreign_tools:
         return TranslatedPiece(names=(name,))
     tools = source.vocabulary.synonyms(newest)
     names = tuple(dict.fromkeys(_tool_names(target, tools)))
@@ -302,8 +303,8 @@ def _tool_names(target: AgentSpec, tools: Iterable[str]) -> Iterator[str]:
 
 
 def _why_missing(source: AgentSpec, piece: str, target: AgentSpec) -> str:
-    if piece in source.renamed_tools and piece not in source.tools:
-        return f"{source.title} has no tool {piece}; it says {source.renamed_tools[piece]}"
+    if piece in source.foreign_tools and piece not in source.tools:
+        return f"{source.title} has no tool {piece}; it says {counterpart_tool(source, piece)}"
     rule = _PERMISSION_RULE.match(piece)
     if rule:
         return (

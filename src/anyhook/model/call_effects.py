@@ -67,20 +67,8 @@ _FILE_TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
 """Canonical tools to what they do with the paths in some arguments."""
 _MCP_WORDS = {
     "deletes": ("delete", "remove", "rm", "unlink", "trash", "move", "rename"),
-    "writes": (
-        "write",
-        "edit",
-        "create",
-        "append",
-        "update",
-        "save",
-        "put",
-        "patch",
-        "insert",
-        "replace",
-        "move",
-        "copy",
-        "duplicate",
+    "writes": tuple(
+        "write edit create append update save put patch insert replace move copy duplicate".split()
     ),
     "reads": "read get view open cat load show search grep copy duplicate".split(),
 }

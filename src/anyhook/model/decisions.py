@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.record import EMPTY, Record
-from anyhook.model.status import Status
+from anyhook.model.status import Status as Status  # noqa: PLC0414 - exported
 from anyhook.model.text import shorten
 
 if TYPE_CHECKING:
@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
-
-__all__ = [
-    "NO_DECISION",
-    "Blame",
-    "Decision",
-    "HandlerResult",
-    "Message",
-    "Overridden",
-    "Status",
-]
 
 
 class HandlerResult(Record, kw_only=False):

@@ -284,6 +284,15 @@ class UnknownEvent(Event):
     name = "unknown"
 
 
+def events_in(module: Mapping[str, object]) -> dict[str, type[Event]]:
+    """Return the classes of a module's events by canonical name, in the order of the module."""
+    events: dict[str, type[Event]] = {}
+    for value in module.values():
+        if isinstance(value, type) and issubclass(value, Event) and value.name:
+            events[value.name] = value
+    return events
+
+
 def join_texts(values: Iterable[Any]) -> str:
     """Return all strings in some JSON values, one per line."""
     from anyhook.model.tools import all_texts

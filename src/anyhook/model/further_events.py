@@ -8,13 +8,87 @@ from __future__ import annotations
 
 import re
 
-from anyhook.model.event import CallT_co, Event, ToolEvent
+from anyhook.model.event import CallT_co, Event, ToolEvent, events_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from anyhook.model.tools import ToolResult
+
+
+class Setup(Event):
+    """The agent is being set up for a project.
+
+    Attributes:
+        trigger: `init` or `maintenance`.
+    """
+
+    name = "setup"
+
+    trigger: str
+
+
+class InstructionsLoaded(Event):
+    """A file of instructions was loaded.
+
+    Attributes:
+        file_path: Path of the file.
+        memory_type: `User`, `Project`, `Local` or `Managed`.
+        load_reason: `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`.
+        globs: Path patterns for which it was loaded.
+        trigger_file_path: Path of the file whose use led to loading it.
+        parent_file_path: Path of the file that includes it.
+    """
+
+    name = "instructions_loaded"
+
+    file_path: str
+    memory_type: str
+    load_reason: str
+    globs: list[Any] | None = None
+    trigger_file_path: str | None = None
+    parent_file_path: str | None = None
+
+
+class UserPromptExpansion(Event):
+    """A command of the user is expanded to a prompt.
+
+    Attributes:
+        expansion_type: `slash_command` or `mcp_prompt`.
+        command_name: Name of the command.
+        command_args: Text after the name.
+        command_source: Origin of the command.
+        prompt: The text that the user typed.
+    """
+
+    name = "user_prompt_expansion"
+
+    expansion_type: str
+    command_name: str
+    command_args: str | None = None
+    command_source: str | None = None
+    prompt: str | None = None
+
+
+class MessageDisplay(Event):
+    """A piece of the model's text is about to be shown.
+
+    Attributes:
+        delta: Text of the piece.
+        turn_id: Identifier of the turn.
+        message_id: Identifier of the message.
+        index: 0-based number of the piece.
+        final: Whether it is the last piece.
+    """
+
+    name = "message_display"
+
+    delta: str
+    turn_id: str | None = None
+    message_id: str | None = None
+    index: float | None = None
+    final: bool | None = None
 
 
 class PermissionRequest(ToolEvent[CallT_co]):
@@ -103,6 +177,18 @@ class PostToolBatch(Event):
     tool_calls: list[Any]
 
 
+class SubagentStart(Event):
+    """A subagent starts.
+
+    Attributes:
+        agent_type: Type of the subagent.
+    """
+
+    name = "subagent_start"
+
+    agent_type: str
+
+
 class SubagentStop(Event):
     """A subagent is about to end. A denial continues it with the reason as its next prompt.
 
@@ -123,157 +209,6 @@ class SubagentStop(Event):
     agent_transcript_path: str | None = None
     background_tasks: list[Any] | None = None
     session_crons: list[Any] | None = None
-
-
-class FileChanged(Event):
-    """A watched file changed.
-
-    Attributes:
-        file_path: Path of the file.
-        change: `change`, `add` or `unlink` (`event` in the payload).
-    """
-
-    name = "file_changed"
-
-    file_path: str
-    change: str
-
-    @property
-    def file_name(self) -> str:
-        """The base name of the file, which matchers see."""
-        return re.split(r"[/\\]", self.file_path)[-1]
-
-
-class ModelSwitch(Event):
-    """The fields of the two events of a change of the model.
-
-    Attributes:
-        to_model: The new model.
-        from_model: The previous model.
-        requested_model: The new model, as the user named it.
-        source: `command`, `picker`, `sdk`; after the switch also `auto` and `resume`.
-        context_tokens: Tokens in the context.
-        prompt_cache_warm: Whether the switch discards a prompt cache that is still valid.
-        cache_ttl: Lifetime of the prompt cache, `5m` or `1h`.
-        estimated_cache_write_usd: Estimated price of the switch in US dollars.
-        pricing: Source of the price.
-    """
-
-    to_model: str
-    from_model: str | None = None
-    requested_model: str | None = None
-    source: str | None = None
-    context_tokens: float | None = None
-    prompt_cache_warm: bool | None = None
-    cache_ttl: str | None = None
-    estimated_cache_write_usd: float | None = None
-    pricing: str | None = None
-
-    @property
-    def model_name(self) -> str | None:
-        """The canonical name of the new model, which matchers see; `None` for an alias."""
-        bare = re.sub(r"\[.*\]$", "", self.to_model).rpartition("/")[2]
-        bare = re.sub(r"^(?:[a-z]+\.)*anthropic\.", "", bare)
-        bare = re.sub(r"(?:[@-]\d{8})?(?:-v\d+(?::\d+)?)?$", "", bare)
-        return bare if "-" in bare else None
-
-
-class PreModelSwitch(ModelSwitch):
-    """The model is about to be changed."""
-
-    name = "pre_model_switch"
-
-
-class PostModelSwitch(ModelSwitch):
-    """The model was changed."""
-
-    name = "post_model_switch"
-
-
-class Setup(Event):
-    """The agent is being set up for a project.
-
-    Attributes:
-        trigger: `init` or `maintenance`.
-    """
-
-    name = "setup"
-
-    trigger: str
-
-
-class InstructionsLoaded(Event):
-    """A file of instructions was loaded.
-
-    Attributes:
-        file_path: Path of the file.
-        memory_type: `User`, `Project`, `Local` or `Managed`.
-        load_reason: `session_start`, `nested_traversal`, `path_glob_match`, `include` or `compact`.
-        globs: Path patterns for which it was loaded.
-        trigger_file_path: Path of the file whose use led to loading it.
-        parent_file_path: Path of the file that includes it.
-    """
-
-    name = "instructions_loaded"
-
-    file_path: str
-    memory_type: str
-    load_reason: str
-    globs: list[Any] | None = None
-    trigger_file_path: str | None = None
-    parent_file_path: str | None = None
-
-
-class UserPromptExpansion(Event):
-    """A command of the user is expanded to a prompt.
-
-    Attributes:
-        expansion_type: `slash_command` or `mcp_prompt`.
-        command_name: Name of the command.
-        command_args: Text after the name.
-        command_source: Origin of the command.
-        prompt: The text that the user typed.
-    """
-
-    name = "user_prompt_expansion"
-
-    expansion_type: str
-    command_name: str
-    command_args: str | None = None
-    command_source: str | None = None
-    prompt: str | None = None
-
-
-class MessageDisplay(Event):
-    """A piece of the model's text is about to be shown.
-
-    Attributes:
-        delta: Text of the piece.
-        turn_id: Identifier of the turn.
-        message_id: Identifier of the message.
-        index: 0-based number of the piece.
-        final: Whether it is the last piece.
-    """
-
-    name = "message_display"
-
-    delta: str
-    turn_id: str | None = None
-    message_id: str | None = None
-    index: float | None = None
-    final: bool | None = None
-
-
-class SubagentStart(Event):
-    """A subagent starts.
-
-    Attributes:
-        agent_type: Type of the subagent.
-    """
-
-    name = "subagent_start"
-
-    agent_type: str
 
 
 class TaskCreated(Event):
@@ -389,6 +324,25 @@ class DirectoryAdded(Event):
     source: str
 
 
+class FileChanged(Event):
+    """A watched file changed.
+
+    Attributes:
+        file_path: Path of the file.
+        change: `change`, `add` or `unlink` (`event` in the payload).
+    """
+
+    name = "file_changed"
+
+    file_path: str
+    change: str
+
+    @property
+    def file_name(self) -> str:
+        """The base name of the file, which matchers see."""
+        return re.split(r"[/\\]", self.file_path)[-1]
+
+
 class WorktreeCreate(Event):
     """A worktree is needed. The hook creates it and prints its path.
 
@@ -425,6 +379,52 @@ class PostCompact(Event):
 
     trigger: str
     compact_summary: str | None = None
+
+
+class ModelSwitch(Event):
+    """The fields of the two events of a change of the model.
+
+    Attributes:
+        to_model: The new model.
+        from_model: The previous model.
+        requested_model: The new model, as the user named it.
+        source: `command`, `picker`, `sdk`; after the switch also `auto` and `resume`.
+        context_tokens: Tokens in the context.
+        prompt_cache_warm: Whether the switch discards a prompt cache that is still valid.
+        cache_ttl: Lifetime of the prompt cache, `5m` or `1h`.
+        estimated_cache_write_usd: Estimated price of the switch in US dollars.
+        pricing: Source of the price.
+    """
+
+    to_model: str
+    from_model: str | None = None
+    requested_model: str | None = None
+    source: str | None = None
+    context_tokens: float | None = None
+    prompt_cache_warm: bool | None = None
+    cache_ttl: str | None = None
+    estimated_cache_write_usd: float | None = None
+    pricing: str | None = None
+
+    @property
+    def model_name(self) -> str | None:
+        """The canonical name of the new model, which matchers see; `None` for an alias."""
+        bare = re.sub(r"\[.*\]$", "", self.to_model).rpartition("/")[2]
+        bare = re.sub(r"^(?:[a-z]+\.)*anthropic\.", "", bare)
+        bare = re.sub(r"(?:[@-]\d{8})?(?:-v\d+(?::\d+)?)?$", "", bare)
+        return bare if "-" in bare else None
+
+
+class PreModelSwitch(ModelSwitch):
+    """The model is about to be changed."""
+
+    name = "pre_model_switch"
+
+
+class PostModelSwitch(ModelSwitch):
+    """The model was changed."""
+
+    name = "post_model_switch"
 
 
 class Elicitation(Event):
@@ -469,35 +469,5 @@ class ElicitationResult(Event):
     content: dict[str, Any] | None = None
 
 
-FURTHER_EVENTS: dict[str, type[Event]] = {
-    cls.name: cls
-    for cls in (
-        Setup,
-        InstructionsLoaded,
-        UserPromptExpansion,
-        MessageDisplay,
-        PermissionRequest,
-        PermissionDenied,
-        PreSkillShellCommand,
-        PostToolUseFailure,
-        PostToolBatch,
-        SubagentStart,
-        SubagentStop,
-        TaskCreated,
-        TaskCompleted,
-        StopFailure,
-        TeammateIdle,
-        ConfigChange,
-        CwdChanged,
-        DirectoryAdded,
-        FileChanged,
-        WorktreeCreate,
-        WorktreeRemove,
-        PostCompact,
-        PreModelSwitch,
-        PostModelSwitch,
-        Elicitation,
-        ElicitationResult,
-    )
-}
+FURTHER_EVENTS = events_in(globals())
 """Canonical name to class."""

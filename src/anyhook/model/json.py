@@ -204,19 +204,3 @@ def repair(value: object, depth: int = DEPTH) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [repair(item, depth - 1) for item in value]
     return str(value)
-
-
-_TYPE_NAMES = {
-    bool: "true or false",
-    int: "a number",
-    float: "a number",
-    str: "a string",
-    list: "a list",
-    dict: "an object",
-    type(None): "null",
-}
-
-
-def json_type(value: object) -> str:
-    """Return the name of the type of a JSON value, with its article: `an object`."""
-    return _TYPE_NAMES.get(type(value), type(value).__name__)

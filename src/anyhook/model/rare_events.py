@@ -5,7 +5,7 @@ They are apart from `anyhook.model.further_events`, because each class costs a c
 
 from __future__ import annotations
 
-from anyhook.model.event import CallT_co, Event, ToolEvent
+from anyhook.model.event import CallT_co, Event, ToolEvent, events_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -260,26 +260,5 @@ class WorkspaceOpen(Event):
     workspace_roots: list[Any]
 
 
-RARE_EVENTS: dict[str, type[Event]] = {
-    cls.name: cls
-    for cls in (
-        Interrupt,
-        PromptTransformed,
-        BeforeMcpCall,
-        AfterMcpCall,
-        AgentError,
-        SessionDelete,
-        TodoCreated,
-        TodoCompleted,
-        BeforeShell,
-        AfterShell,
-        BeforeFileRead,
-        AfterFileEdit,
-        AgentResponse,
-        AgentThought,
-        BeforeTabRead,
-        AfterTabEdit,
-        WorkspaceOpen,
-    )
-}
+RARE_EVENTS = events_in(globals())
 """Canonical name to class."""

@@ -19,13 +19,8 @@ else:
     Arguments = object
 
 TOOLS: dict[str, tuple[str, ...]] = {
-    "shell": (
-        "command",
-        "description",
-        "directory",
-        "background",
-        "timeout",
-        "dangerouslyDisableSandbox",
+    "shell": tuple(
+        "command description directory background timeout dangerouslyDisableSandbox".split()
     ),
     "read_file": ("file_path", "offset", "limit", "pages"),
     "read_many_files": ("include", "exclude"),
@@ -34,22 +29,9 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "edit_notebook": ("notebook_path", "cell_id", "new_source", "cell_type", "edit_mode"),
     "list_directory": ("path",),
     "glob": ("pattern", "path"),
-    "grep": (
-        "pattern",
-        "path",
-        "glob",
-        "type",
-        "output_mode",
-        "ignore_case",
-        "only_matching",
-        "line_numbers",
-        "lines_before",
-        "lines_after",
-        "lines_around",
-        "context",
-        "head_limit",
-        "offset",
-        "multiline",
+    "grep": tuple(
+        "pattern path glob type output_mode ignore_case only_matching line_numbers "
+        "lines_before lines_after lines_around context head_limit offset multiline".split()
     ),
     "web_fetch": ("url", "prompt", "offset"),
     "web_search": ("query", "allowed_domains", "blocked_domains"),
@@ -416,16 +398,9 @@ class ToolResult(Record):
 
 NO_SUCCESS = "the tool reports that it did not succeed"
 """The error of a result that reports a failure and holds no text."""
-TEXT_MEMBERS = (
-    "llmContent",
-    "stdout",
-    "stderr",
-    "content",
-    "result",
-    "text",
-    "output",
-    "textResultForLlm",
-    "text_result_for_llm",
+TEXT_MEMBERS = tuple(
+    "llmContent stdout stderr content result text output textResultForLlm "
+    "text_result_for_llm".split()
 )
 """Members of a response that hold its text, in any agent."""
 

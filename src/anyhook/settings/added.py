@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.files import data_directory, record_name
-from anyhook.settings.changes import Change, read_record, record_change
-from anyhook.settings.undo import Undo
+from anyhook.settings.changes import Change, Undo, read_record, record_change
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,9 +6,11 @@ Everything that edits the settings of an agent makes `Change` objects and writes
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import data_directory, describe_no_directory, read_user_file
@@ -269,3 +271,52 @@ def parsed(text: str, path: Path) -> Any:
     except SettingsSyntaxError:
         is_empty = False
     return {} if is_empty else read_settings(text, str(path)).value
+
+
+# -- exact undos
+
+
+class Undo(NamedTuple):
+    """What gives back the text before an edit, bound to the text that the edit left.
+
+    Attributes:
+        digest: The hash of the text after the edit.
+        at: Characters before the part that differs.
+        length: Characters of this part after the edit.
+        former: This part before the edit.
+    """
+
+    digest: str
+    at: int
+    length: int
+    former: str
+
+    @classmethod
+    def of(cls, before: str, after: str) -> Undo:
+        """Return the undo of an edit."""
+        start = _common_length(before, after)
+        end = _common_length(before[start:][::-1], after[start:][::-1])
+        length = len(after) - start - end
+        return cls(_digest_of(after), start, length, before[start : len(before) - end])
+
+    @classmethod
+    def read(cls, value: Any) -> Undo | None:
+        """Return an undo that was written as JSON; `None` if it is not one."""
+        types = (str, int, int, str)
+        if not isinstance(value, list) or len(value) != len(types):
+            return None
+        return cls(*value) if all(map(isinstance, value, types)) else None
+
+    def restore(self, text: str) -> str | None:
+        """Return the text before the edit; `None` if the text was changed since."""
+        if _digest_of(text) != self.digest:
+            return None
+        return text[: self.at] + self.former + text[self.at + self.length :]
+
+
+def _common_length(first: str, second: str) -> int:
+    return len(commonprefix([first, second]))  # noqa: RUF071 - texts, not paths
+
+
+def _digest_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,36 +1,42 @@
 """Edits of the text of a settings file that keep comments, order and indentation.
 
-Every edit is checked: the new text must parse to exactly the intended value, otherwise
-`SettingsError` is raised. The format of the file decides how it is edited.
+An edit changes a copy of the value of the file, lets the module of its format change the text, and
+checks that the new text parses to exactly that copy, otherwise `SettingsError` is raised: the
+user's file is protected from bugs.
 """
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anyhook.errors import SettingsError
 from anyhook.settings import json_edit
-from anyhook.settings.formats import is_toml
+from anyhook.settings.formats import is_blank, is_toml, parse_settings
+from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
 class _Editor(Protocol):
-    """A module that edits the files of one format."""
+    """A module that changes the texts of one format; none of its functions checks the result."""
 
-    def read_settings(self, text: str, file: str) -> SettingsDocument: ...
+    def storable(self, value: Any) -> Any: ...
 
-    def add_items(self, text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str: ...
+    def insert_items(self, document: Any, path: JsonPath, values: Sequence[Any]) -> str: ...
 
-    def set_member(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+    def insert_member(self, document: Any, path: JsonPath, value: Any) -> str: ...
 
-    def remove_item(self, text: str, path: JsonPath, value: Any, *, file: str) -> str: ...
+    def remove(self, document: Any, path: JsonPath) -> str: ...
 
-    def remove_member(self, text: str, path: JsonPath, *, file: str) -> str: ...
+    def values_without(self, document: Any, path: JsonPath) -> Iterable[Any]: ...
 
-    def prune(self, text: str, path: JsonPath, *, file: str) -> str: ...
+    def is_prunable(self, document: Any, path: JsonPath) -> bool: ...
+
+    def close_empty(self, document: Any, path: JsonPath) -> str: ...
 
 
 def _editor_of(file: str) -> _Editor:
@@ -48,7 +54,13 @@ def read_settings(text: str, file: str) -> SettingsDocument:
     Raises:
         SettingsError: If it has not the format of its name, or does not hold an object.
     """
-    return _editor_of(file).read_settings(text, file)
+    try:
+        document = parse_settings(text, file)
+    except SettingsSyntaxError as error:
+        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
+    if not isinstance(document.value, dict):
+        raise SettingsError("it must hold an object; it was not changed", path=file)
+    return document
 
 
 def add_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -72,7 +84,22 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str = "
     Raises:
         SettingsError: As `add_item`.
     """
-    return _editor_of(file).add_items(text, path, values, file=file)
+    editor = _editor_of(file)
+    text = _with_object(text, file)
+    document = read_settings(text, file)
+    intended = copy_value(document)
+    items = _list_to_extend(intended, path, document)
+    keys = {json.dumps(item, sort_keys=True) for item in items}
+    new: list[Any] = []
+    for value in map(editor.storable, values):
+        key = json.dumps(value, sort_keys=True)
+        if key not in keys:
+            keys.add(key)
+            new.append(value)
+    if not new:
+        return text
+    items += new
+    return verified(editor.insert_items(document, path, new), file, [intended])
 
 
 def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -84,7 +111,28 @@ def set_member(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -
         SettingsError: If the file has not the format of its name, the member has another value, or
             a value on the way is not an object.
     """
-    return _editor_of(file).set_member(text, path, value, file=file)
+    text = _with_object(text, file)
+    document = read_settings(text, file)
+    label = ".".join(map(str, path))
+    intended = copy_value(document)
+    parent: Any = intended
+    for step in path[:-1]:
+        # A missing member is created; `None` is a dead end.
+        if isinstance(step, int):
+            is_item = isinstance(parent, list) and 0 <= step < len(parent)
+            parent = parent[step] if is_item else None
+        else:
+            parent = parent.setdefault(step, {}) if isinstance(parent, dict) else None
+    if not isinstance(parent, dict):
+        raise SettingsError(f"{label} is inside a value that is not an object", path=file)
+    key = path[-1]
+    if key in parent:
+        if parent[key] == value:
+            return text
+        message = f"{label} has another value; change it yourself"
+        raise SettingsError(message, path=file, line=document.place(path).line)
+    parent[key] = value
+    return verified(_editor_of(file).insert_member(document, path, value), file, [intended])
 
 
 def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") -> str:
@@ -93,7 +141,13 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
     Raises:
         SettingsError: If the file has not the format of its name.
     """
-    return _editor_of(file).remove_item(text, path, value, file=file)
+    value = _editor_of(file).storable(value)
+    while True:
+        document = read_settings(text, file)
+        items = value_at(document.value, path)
+        if not isinstance(items, list) or value not in items:
+            return text
+        text = _remove(document, (*path, items.index(value)))
 
 
 def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -102,7 +156,11 @@ def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     Raises:
         SettingsError: If the file has not the format of its name.
     """
-    return _editor_of(file).remove_member(text, path, file=file)
+    document = read_settings(text, file)
+    parent = value_at(document.value, path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        return text
+    return _remove(document, path)
 
 
 def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
@@ -113,4 +171,75 @@ def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     Raises:
         SettingsError: If the file has not the format of its name.
     """
-    return _editor_of(file).prune(text, path, file=file)
+    editor = _editor_of(file)
+    while path:
+        if not editor.is_prunable(read_settings(text, file), path):
+            return text
+        text = remove_member(text, path, file=file)
+        path = path[:-1]
+        text = editor.close_empty(read_settings(text, file), path)
+    return text
+
+
+def _remove(document: SettingsDocument, path: JsonPath) -> str:
+    editor = _editor_of(document.file)
+    changed = editor.remove(document, path)
+    return verified(changed, document.file, editor.values_without(document, path))
+
+
+# -- the value that the file should have
+
+
+def _with_object(text: str, file: str) -> str:
+    """Append an object to a file of JSON that is empty or holds comments alone."""
+    try:
+        lacks_object = not is_toml(file) and is_blank(text, file)
+    except SettingsSyntaxError:
+        return text  # reported with its line when the file is parsed
+    if not lacks_object:
+        return text
+    if text and not text.endswith("\n"):
+        text += "\n"
+    return text + "{}\n"
+
+
+def copy_value(document: SettingsDocument) -> Any:
+    """Return a copy of the value of a file."""
+    return json.loads(json.dumps(document.value))
+
+
+def _list_to_extend(value: Any, path: JsonPath, document: SettingsDocument) -> list[Any]:
+    """Return the list at a path; missing objects on the way, and the list, are created."""
+    for depth, step in enumerate(path):
+        if isinstance(step, int):
+            if not isinstance(value, list) or not 0 <= step < len(value):
+                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
+            value = value[step]
+        else:
+            if not isinstance(value, dict):
+                raise _wrong_type(document, path[:depth], "an object")
+            value = value.setdefault(step, [] if depth == len(path) - 1 else {})
+    if not isinstance(value, list):
+        raise _wrong_type(document, path, "a list")
+    return value
+
+
+def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:
+    message = f"{'.'.join(map(str, path))} must be {expected}; it was not changed"
+    return SettingsError(message, path=document.file, line=document.place(path).line)
+
+
+def verified(text: str, file: str, intended: Iterable[Any]) -> str:
+    """Return the text of a file if it parses to one of the intended values.
+
+    Raises:
+        SettingsError: If it does not.
+    """
+    try:
+        value = parse_settings(text, file).value
+    except SettingsSyntaxError:
+        intended = ()
+    if not any(value == possible for possible in intended):
+        message = "the edit would change more than was requested; it was not changed"
+        raise SettingsError(message, path=file)
+    return text

@@ -9,6 +9,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.spec.settings import MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
@@ -52,6 +53,7 @@ class HandlerReader:
         self, agent: AgentSpec, source: Source, reporter: Reporter, *, is_flat: bool = False
     ) -> None:
         self.agent = agent
+        self.settings = agent.settings
         self.source = source
         self.reporter = reporter
         self.definition_fields = frozenset({MATCHER}) if is_flat else frozenset()
@@ -71,9 +73,9 @@ class HandlerReader:
             return None
         is_command = handler_type.kind == "command"
         own_fields = COMMAND_FIELDS if is_command else set()
-        known_fields = self.agent.settings.handler_fields | own_fields | handler_type.fields.keys()
+        known_fields = self.settings.handler_fields | own_fields | handler_type.fields.keys()
         reporter.report_unknown_fields(value, known_fields | self.definition_fields, path)
-        if self.agent.settings.strict_handlers:
+        if self.settings.strict_handlers:
             value = {key: value[key] for key in value if key in known_fields - {"args", "program"}}
         if not handler_type.runs:
             message = f"{self.agent.title} does not run hooks of this type; left out"
@@ -134,7 +136,7 @@ class HandlerReader:
 
     def _check_texts(self, command: str | None, path: JsonPath) -> None:
         """Report a text in a command that the agent does not accept."""
-        refused = self.agent.settings.refused_text_in(command or "")
+        refused = self.settings.refused_text_in(command or "")
         if refused is not None:
             message = (
                 f"{self.agent.title} accepts no {refused!r} in a command; put the command into a "
@@ -165,18 +167,19 @@ class HandlerReader:
 
     def _read_type(self, value: dict[str, Any], path: JsonPath) -> HandlerType | None:
         name = value.get("type")
-        type_names = ", ".join(map(repr, self.agent.settings.handler_types))
+        type_names = ", ".join(map(repr, self.settings.handler_types))
         if name is None:
             message = f'a hook needs "type": {type_names}; left out'
             self.reporter.report("missing-field", message, path)
             return None
-        other_agent = None
+        owners: list[str] = []
         if isinstance(name, str):
-            if name in self.agent.settings.handler_types:
-                return self.agent.settings.handler_types[name]
-            other_agent = self.agent.settings.foreign_types.get(name)
-        belongs = f" (it belongs to {other_agent})" if other_agent else ""
-        hint = did_you_mean(str(name), self.agent.settings.handler_types) or f"known: {type_names}"
+            if name in self.settings.handler_types:
+                return self.settings.handler_types[name]
+            agents = [get_agent(other) for other in CODING_AGENTS]
+            owners = [agent.title for agent in agents if name in agent.settings.handler_types]
+        belongs = f" (it belongs to {owners[0]})" if owners else ""
+        hint = did_you_mean(str(name), self.settings.handler_types) or f"known: {type_names}"
         message = f"{self.agent.title} has no hook type {name!r}{belongs}; {hint}; left out"
         self.reporter.report("unknown-type", message, (*path, "type"))
         return None
@@ -232,11 +235,11 @@ class HandlerReader:
         args: Any = value.get("args")
         if "program" in value:
             return self._read_program(value, path)
-        if self.agent.settings.strict_handlers and isinstance(command, str) and not command.strip():
+        if self.settings.strict_handlers and isinstance(command, str) and not command.strip():
             message = f"{self._name('command')} is empty; left out"
             self.reporter.report("empty-member", message, self._at(path, "command"))
             return None
-        is_list = isinstance(command, list) and not self.agent.settings.strict_handlers
+        is_list = isinstance(command, list) and not self.settings.strict_handlers
         is_line = isinstance(command, str) and command.strip() != ""
         words: list[Any] = []
         if (is_list or is_line) and (not args or isinstance(args, list)):
@@ -293,7 +296,7 @@ class HandlerReader:
 
     def _with_command(self, value: dict[str, Any]) -> tuple[dict[str, Any], str]:
         """Return a handler with its command, and the shell that it names by the member for it."""
-        for member, shell in self.agent.settings.shell_members.items():
+        for member, shell in self.settings.shell_members.items():
             if member in value and "command" not in value and "program" not in value:
                 return {**value, "command": value[member]}, shell
         return value, ""
@@ -301,9 +304,7 @@ class HandlerReader:
     def _own_matcher(self, value: dict[str, Any]) -> str | None:
         """Return the matcher that a handler has besides the one of its definition."""
         matcher = value.get(MATCHER)
-        has_own = (
-            MATCHER in self.agent.settings.handler_fields and MATCHER not in self.definition_fields
-        )
+        has_own = MATCHER in self.settings.handler_fields and MATCHER not in self.definition_fields
         return matcher if has_own and isinstance(matcher, str) else None
 
     def _working_directory(self, cwd: str | None) -> str | None:
@@ -320,38 +321,33 @@ class HandlerReader:
         self, event: EventSpec, handler_type: HandlerType, value: dict[str, Any], path: JsonPath
     ) -> float:
         default = event.default_timeouts.get(handler_type.kind, handler_type.timeout)
-        seconds = default
         timeout = value.get("timeout")
-        is_null = "timeout" in value and timeout is None
-        if is_null and self.agent.settings.drops_flawed_entries:
-            seconds = self._checked_seconds(
-                timeout, self.agent.settings.timeout_unit, default, self._at(path, "timeout")
-            )
-        elif timeout is not None:
+        is_refused_null = "timeout" in value and self.settings.drops_flawed_entries
+        seconds = default
+        if timeout is not None or is_refused_null:
             if handler_type.numeric_strings and isinstance(timeout, str):
                 with suppress(ValueError):
                     timeout = float(timeout)
-            unit = self.agent.settings.timeout_unit
+            unit = self.settings.timeout_unit
             if _is_duration(timeout):
                 unit = handler_type.timeout_unit(timeout, unit)
-            seconds = self._checked_seconds(timeout, unit, default, self._at(path, "timeout"))
-            if (
-                unit != self.agent.settings.timeout_unit
-                and seconds < handler_type.milliseconds_from
-            ):
+            place = self._at(path, "timeout")
+            seconds = self._checked_seconds(timeout, unit, default, place)
+            is_other_unit = unit != self.settings.timeout_unit
+            if is_other_unit and seconds < handler_type.milliseconds_from:
                 self.reporter.report(
                     "timeout-unit",
                     f"{timeout:g} is read as milliseconds; write {seconds:g}, which is in seconds",
-                    self._at(path, "timeout"),
+                    place,
                 )
         return min(seconds, event.max_timeouts.get(self.source.layer, math.inf))
 
     def _checked_seconds(self, timeout: Any, unit: float, default: float, path: JsonPath) -> float:
         is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-        if is_number and timeout == 0 and self.agent.settings.zero_timeout:
-            return self.agent.settings.zero_timeout
-        kind = "whole number" if self.agent.settings.strict_handlers else "number"
-        is_fraction = self.agent.settings.strict_handlers and isinstance(timeout, float)
+        if is_number and timeout == 0 and self.settings.zero_timeout:
+            return self.settings.zero_timeout
+        kind = "whole number" if self.settings.strict_handlers else "number"
+        is_fraction = self.settings.strict_handlers and isinstance(timeout, float)
         if not _is_duration(timeout) or is_fraction:
             self.reporter.report(
                 "bad-timeout",
@@ -370,14 +366,14 @@ class HandlerReader:
                 path,
             )
             return default
-        if seconds < self.agent.settings.short_timeout:
+        if seconds < self.settings.short_timeout:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds:g} s here; "
                 f"for {timeout:g} seconds write {timeout / unit:.0f}",
                 path,
             )
-        elif seconds > self.agent.settings.long_timeout:
+        elif seconds > self.settings.long_timeout:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds / 3600:.0f} hours here; was {timeout / 1000:g} meant?",

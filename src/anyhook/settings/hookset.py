@@ -13,9 +13,9 @@ from anyhook.model.layers import Layer
 from anyhook.model.record import EMPTY, Record, replace
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.jsonc import list_at, value_at
-from anyhook.settings.limits import MAX_ITEMS
 from anyhook.settings.load import FileStamp, keep_last_good, load_file
 from anyhook.settings.plugins import find_plugin_sources
+from anyhook.settings.report import MAX_ITEMS
 from anyhook.settings.sources import find_sources
 
 if TYPE_CHECKING:

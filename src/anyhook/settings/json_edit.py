@@ -1,4 +1,4 @@
-"""Edits of JSON with comments: see `anyhook.settings.edit`."""
+"""Changes of texts of JSON with comments: see `anyhook.settings.edit`."""
 
 from __future__ import annotations
 
@@ -6,144 +6,69 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import (
-    append_new,
-    copy_value,
-    list_to_extend,
-    nest,
-    verified,
-    with_member,
-)
-from anyhook.settings.jsonc import TOKENS, Document, JsonSyntaxError, parse, strip_comments
+from anyhook.settings.jsonc import TOKENS, value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from anyhook.settings.jsonc import JsonPath
+    from anyhook.settings.jsonc import Document, JsonPath
 
 DEFAULT_INDENT = "  "
 _END_OF_LINE_COMMENT = re.compile(r"[ \t]*(?://[^\n\r]*|/\*[^\n]*?\*/)")
 _UP_TO_CLOSING_BRACKET = re.compile(r"[^}\]]*")
 
 
-def read_settings(text: str, file: str) -> Document:
-    """Parse a settings file that is to be edited.
-
-    Raises:
-        SettingsError: If it is not JSON with comments, or does not hold an object.
-    """
-    try:
-        document = parse(text, file)
-    except JsonSyntaxError as error:
-        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
-    if not isinstance(document.value, dict):
-        raise SettingsError("it must hold an object; it was not changed", path=file)
-    return document
+def storable(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    return value
 
 
-def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str:
-    """See `anyhook.settings.edit.add_items`."""
-    text = _ensure_object(text)
-    document = read_settings(text, file)
-    intended = copy_value(document)
-    new = append_new(list_to_extend(intended, path, document), values)
-    if not new:
-        return text
+def insert_items(document: Document, path: JsonPath, values: Sequence[Any]) -> str:
+    """Return the text with values at the end of the list at a path, which may be missing."""
     container, missing = document.locate(path)
     if missing:
-        changed = _insert(document, container, [nest(new, missing[1:])], key=missing[0])
-    else:
-        changed = _insert(document, container, new)
-    return verified(parse, changed, intended, file)
+        return _insert(document, container, [nest(values, missing[1:])], key=missing[0])
+    return _insert(document, container, values)
 
 
-def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.set_member`."""
-    text = _ensure_object(text)
-    document = read_settings(text, file)
-    intended = with_member(document, path, value)
-    if intended is None:
-        return text
+def insert_member(document: Document, path: JsonPath, value: Any) -> str:
+    """Return the text with a member at a path that is missing."""
     container, missing = document.locate(path)
-    changed = _insert(document, container, [nest(value, missing[1:])], key=missing[0])
-    return verified(parse, changed, intended, file)
+    return _insert(document, container, [nest(value, missing[1:])], key=missing[0])
 
 
-def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.remove_item`."""
-    while True:
-        document = read_settings(text, file)
-        container, missing = document.locate(path)
-        if missing or document.plain[container] != "[":
-            return text
-        intended = copy_value(document)
-        items = list_to_extend(intended, path, document)
-        if value not in items:
-            return text
-        index = items.index(value)
-        items.remove(value)
-        text = verified(parse, _delete(document, container, index), intended, file)
+def values_without(document: Document, path: JsonPath) -> Iterator[Any]:
+    """Yield the value that the file has without the item or member at a path."""
+    value: Any = json.loads(json.dumps(document.value))
+    del value_at(value, path[:-1])[path[-1]]
+    yield value
 
 
-def remove_member(text: str, path: JsonPath, *, file: str) -> str:
-    """See `anyhook.settings.edit.remove_member`."""
-    document = read_settings(text, file)
-    _, missing = document.locate(path)
-    if missing:
-        return text
-    intended = copy_value(document)
-    parent: Any = intended
-    for step in path[:-1]:
-        parent = parent[step]
-    del parent[path[-1]]
-    container, _ = document.locate(path[:-1])
-    spans = document.children(container)
-    # Of equal keys the last one is the member that is read.
-    indexes = [index for index, span in enumerate(spans) if span.step == path[-1]]
-    return verified(parse, _delete(document, container, indexes[-1]), intended, file)
+def is_prunable(document: Document, path: JsonPath) -> bool:
+    """Return whether a list or object stands at a path that holds nothing, not even a comment."""
+    container, missing = document.locate(path)
+    is_container = not missing and document.plain[container] in "[{"
+    return is_container and _is_blank_inside(document, container)
 
 
-def prune(text: str, path: JsonPath, *, file: str) -> str:
-    """See `anyhook.settings.edit.prune`."""
-    while path:
-        document = read_settings(text, file)
-        container, missing = document.locate(path)
-        is_container = not missing and document.plain[container] in "[{"
-        if not is_container or not _is_blank_inside(document, container):
-            return text
-        text = remove_member(text, path, file=file)
-        path = path[:-1]
-        # Write an object that holds nothing, not even a comment, as `{}`.
-        document = read_settings(text, file)
-        container, _ = document.locate(path)
-        if document.plain[container] == "{" and _is_blank_inside(document, container):
-            text = text[: container + 1] + text[_closing_bracket(document, container) :]
+def close_empty(document: Document, path: JsonPath) -> str:
+    """Return the text with `{}` for an object at a path that holds nothing."""
+    text = document.text
+    container, _ = document.locate(path)
+    if document.plain[container] == "{" and _is_blank_inside(document, container):
+        text = text[: container + 1] + text[_closing_bracket(document, container) :]
     return text
 
 
 def _is_blank_inside(document: Document, container: int) -> bool:
-    """Return whether a list or object holds nothing, not even a comment."""
     return not document.text[container + 1 : _closing_bracket(document, container)].strip()
 
 
-# -- the intended value
-
-
-def _ensure_object(text: str) -> str:
-    """Append an object to a file that is empty or holds comments alone."""
-    try:
-        is_empty = not strip_comments(text).strip()
-    except JsonSyntaxError:
-        return text  # reported with its line when the file is parsed
-    if not is_empty:
-        return text
-    if text and not text.endswith("\n"):
-        text += "\n"
-    return text + "{}\n"
-
-
-# -- changes of the text
+def nest(value: Any, steps: JsonPath) -> Any:
+    """Return the value in an object for each key, the outermost first."""
+    for step in reversed(steps):
+        value = {step: value}
+    return value
 
 
 def _insert(
@@ -210,9 +135,12 @@ def _insert_lines(
     return text[:last_end] + separator + text[last_end:line_end] + entries + trailing_comma + rest
 
 
-def _delete(document: Document, container: int, index: int) -> str:
-    """Return the text without one member or item, and without the comma that separated it."""
+def remove(document: Document, path: JsonPath) -> str:
+    """Return the text without the item or member at a path, and the comma that separated it."""
+    container, _ = document.locate(path[:-1])
     text, spans = document.text, document.children(container)
+    # Of equal keys the last one is the member that is read.
+    index = max(index for index, span in enumerate(spans) if span.step == path[-1])
     span = spans[index]
     is_last = index + 1 == len(spans)
     following = _closing_bracket(document, container) if is_last else spans[index + 1].key

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.model.diagnostics import Place
+from anyhook.model.json import reject_constant
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def parse(text: str, file: str = "<text>") -> Document:
     if not plain.strip():
         raise JsonSyntaxError("the file is empty; write {} for no settings", text, 0)
     try:
-        value = json.loads(plain, object_pairs_hook=make_object, parse_constant=_reject_constant)
+        value = json.loads(plain, object_pairs_hook=make_object, parse_constant=reject_constant)
     except json.JSONDecodeError as error:
         advice = _ADVICE.get(error.msg, error.msg)
         if plain.startswith("'", error.pos):
@@ -241,11 +242,14 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def value_at(value: Any, path: Sequence[str | int]) -> Any:
-    """Return the value at a path of keys; `None` if there is none."""
+    """Return the value at a path of keys and indexes; `None` if there is none."""
     for key in path:
-        if not isinstance(value, dict):
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
+            value = value[key]
+        else:
             return None
-        value = value.get(key)
     return value
 
 
@@ -259,10 +263,6 @@ def list_at(value: Any, path: Sequence[str | int]) -> list[Any]:
     """Return the list at a path of keys; an empty one if there is none."""
     member = value_at(value, path)
     return member if isinstance(member, list) else []
-
-
-def _reject_constant(word: str) -> Any:
-    raise ValueError(f"{word} is not JSON")
 
 
 def _iter_children(plain: str, container: int) -> Iterator[Span]:

@@ -17,14 +17,13 @@ from anyhook.files import data_directory, record_name
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record, replace
-from anyhook.settings.changes import Change, read_record, record_change
+from anyhook.settings.changes import Change, Undo, read_record, record_change
 from anyhook.settings.edit import add_item, read_settings
 from anyhook.settings.entries import remove_handler
 from anyhook.settings.formats import is_toml
 from anyhook.settings.jsonc import list_at, parse
 from anyhook.settings.layout import iter_definitions, iter_handlers
 from anyhook.settings.reader import read_document
-from anyhook.settings.undo import Undo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

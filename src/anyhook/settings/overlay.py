@@ -9,9 +9,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edit import remove_member, set_member
-from anyhook.settings.edited_values import nest
-from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse
+from anyhook.settings.edit import (
+    copy_value,
+    read_settings,
+    remove_member,
+    set_member,
+    verified,
+)
+from anyhook.settings.json_edit import nest
+from anyhook.settings.jsonc import Document, SettingsSyntaxError, parse, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,12 +29,9 @@ def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) 
     """Return the text of a settings file with other values at paths that exist."""
     text = document.text
     if not isinstance(document, Document):
-        # Imported late, because only some agents have such files.
-        from anyhook.settings.toml_edit import replace_member
-
         for path, value in changes.items():
             try:
-                text = replace_member(text, path, value, file=document.file)
+                text = _replace_in_toml(text, path, value, document.file)
             except SettingsError:  # a construct that tomlkit does not keep: it loses its place
                 without = remove_member(text, path, file=document.file)
                 text = set_member(without, path, value, file=document.file)
@@ -45,6 +48,19 @@ def replace_values(document: SettingsDocument, changes: Mapping[JsonPath, Any]) 
     for start, end, value in sorted(spans, reverse=True):
         text = text[:start] + value + text[end:]
     return text
+
+
+def _replace_in_toml(text: str, path: JsonPath, value: Any, file: str) -> str:
+    # Imported late, because only some agents have such files.
+    from anyhook.settings.toml_edit import replace_member
+
+    document: Any = read_settings(text, file)
+    intended = copy_value(document)
+    parent = value_at(intended, path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        raise SettingsError(f"it has no member {path[-1]!r} there; it was not changed", path=file)
+    parent[path[-1]] = value
+    return verified(replace_member(document, path, value), file, [intended])
 
 
 def _rewrite(written: str, value: Any, *, is_ascii: bool) -> str:

@@ -19,14 +19,13 @@ from anyhook.settings.formats import find_rejected
 from anyhook.settings.handlers import COMMAND_FIELDS, HandlerReader
 from anyhook.settings.jsonc import dict_at, value_at
 from anyhook.settings.layout import DEFINITION, is_flat
-from anyhook.settings.limits import MAX_ITEMS
-from anyhook.settings.report import MAX_REPORTED_KEYS, Reporter
-from anyhook.settings.switches import SwitchReader
+from anyhook.settings.report import MAX_ITEMS, MAX_REPORTED_KEYS, Reporter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec.settings import HookToggle
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
     from anyhook.settings.formats import Rejected
@@ -37,6 +36,8 @@ EXTRA_DEFINITION_FIELDS = frozenset({"sequential"})
 """Members of a definition that anyhook reads in the settings of every agent."""
 FLAWS = frozenset({"wrong-type", "bad-timeout"})
 """Codes of problems for which some agents leave out the whole handler."""
+SHARED_OBJECTS = frozenset({"tools", "features"})
+"""Objects of the agents that hold a switch of hooks among other settings."""
 UNREAD_CODES = frozenset({"unknown-event", "unknown-field"})
 # Characters. Models call tools with names of at most this length; on them a matcher must be exact.
 MAX_TOOL_NAME = 64
@@ -90,6 +91,7 @@ class _FileReader(Reporter):
     def __init__(self, agent: AgentSpec, source: Source, document: SettingsDocument) -> None:
         super().__init__(document)
         self.agent = agent
+        self.settings = agent.settings
         self.source = source
         self.hooks_path = source.hooks_path
         self.forms = {name: agent.form(name) for name in source.forms}
@@ -112,7 +114,7 @@ class _FileReader(Reporter):
             )
         # What reads the files of plugins is not known.
         if self.source.file is not None and not self.source.is_foreign:
-            rejected = find_rejected(self.document, self.agent.settings.rejected_json)
+            rejected = find_rejected(self.document, self.settings.rejected_json)
             if rejected is not None:
                 # The hooks stay: a guard must not be lost in a program that reads them with
                 # anyhook.
@@ -122,12 +124,11 @@ class _FileReader(Reporter):
         self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
-        switches = SwitchReader(self.agent, self.source, self)
-        switches.check_switch_object()
-        enabled, enabled_at = switches.read_enabled()
-        disabled = switches.read_disabled()
-        allowed_layers, allowed_layers_at = switches.read_allowed_layers()
-        redaction = switches.read_redaction()
+        self._check_switch_object()
+        enabled, enabled_at = self._read_enabled()
+        disabled = self._read_disabled()
+        allowed_layers, allowed_layers_at = self._read_allowed_layers()
+        redaction = self._read_redaction()
         if self._is_dropped():
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
@@ -200,7 +201,7 @@ class _FileReader(Reporter):
         """Report members that a file with hooks needs and lacks, or that have another value."""
         if self.source.is_foreign or self._value_at(self.hooks_path) is None:
             return
-        for name, expected in self.agent.settings.members.items():
+        for name, expected in self.settings.members.items():
             remedy = f'write "{name}": {json.dumps(expected)}'
             if name not in self.document.value:
                 self.report("required-member", f"{name!r} is missing; {remedy}", ())
@@ -236,8 +237,9 @@ class _FileReader(Reporter):
         for name, entries in self.limited(events.items(), "events", path):
             if name in self.events:
                 definitions += self._read_event(name, entries, (*path, name))
-            elif name not in self.agent.settings.non_event_keys:
-                meant = self.agent.settings.renamed_events.get(name) or closest(name, self.events)
+            elif name not in self.settings.non_event_keys:
+                counterpart = self.agent.counterpart_of(name)
+                meant = counterpart.wire if counterpart else closest(name, self.events)
                 hint = f"did you mean {meant!r}?" if meant else f"events: {', '.join(self.events)}"
                 self.report(
                     "unknown-event",
@@ -250,7 +252,7 @@ class _FileReader(Reporter):
         return definitions
 
     def _read_event(self, name: str, entries: object, path: JsonPath) -> Iterator[HookDefinition]:
-        if self.agent.settings.drops_flawed_entries and not isinstance(entries, list):
+        if self.settings.drops_flawed_entries and not isinstance(entries, list):
             self.report("bad-structure", f"{name} must be a list of hooks: [{{…}}]", path)
             return
         if isinstance(entries, dict):
@@ -335,11 +337,7 @@ class _FileReader(Reporter):
         self.handler_count += len(items)
         handlers: list[HandlerSpec] = []
         for handler_path, item in items:
-            if (
-                isinstance(item, dict)
-                and "hooks" in item
-                and self.agent.settings.drops_flawed_entries
-            ):
+            if isinstance(item, dict) and "hooks" in item and self.settings.drops_flawed_entries:
                 self.report("bad-structure", "a group of hooks stands inside a group", handler_path)
                 continue
             before = len(self.diagnostics)
@@ -352,7 +350,7 @@ class _FileReader(Reporter):
                 if self.diagnostics[index].code in FLAWS
             ]
             # Some agents leave out a handler for what was reported about it.
-            if not self.agent.settings.drops_flawed_entries or not flaws:
+            if not self.settings.drops_flawed_entries or not flaws:
                 handlers.append(handler)
                 continue
             for index in flaws:
@@ -368,8 +366,8 @@ class _FileReader(Reporter):
         own_fields = agent.settings.definition_fields
         if value.keys() <= own_fields:
             return
-        of_hooks = self.agent.settings.handler_fields | COMMAND_FIELDS
-        for handler_type in self.agent.settings.handler_types.values():
+        of_hooks = self.settings.handler_fields | COMMAND_FIELDS
+        for handler_type in self.settings.handler_types.values():
             of_hooks |= handler_type.fields.keys()
         self.report_unknown_fields(
             value, own_fields | EXTRA_DEFINITION_FIELDS, path, of_hooks=of_hooks
@@ -381,7 +379,7 @@ class _FileReader(Reporter):
     def _report_no_hooks(self, value: dict[str, Any], path: JsonPath) -> None:
         if "hooks" in value:
             self.report("wrong-type", "hooks must be a list of objects", (*path, "hooks"))
-        elif self.agent.settings.hooks_optional:
+        elif self.settings.hooks_optional:
             self.report("no-handlers", 'a definition without "hooks"; nothing runs', path)
         elif "command" in value:
             message = 'the command must stand inside "hooks": [{"type": "command", "command": …}]'
@@ -405,3 +403,121 @@ class _FileReader(Reporter):
             problem = f"{matcher!r} is not a regular expression ({compiled.problem}); {effect}"
             self.report("bad-matcher", problem, path)
         return not compiled.matches_nothing
+
+    # -- switches of hooks
+
+    def _report_type(self, path: tuple[str, ...], expected: str) -> None:
+        self.report("wrong-type", f"{'.'.join(path)} must be {expected}", path)
+
+    def _toggles(self, *kinds: str) -> Iterator[tuple[HookToggle, Any]]:
+        """Yield the switches of some kinds that the file may hold and holds, with their values."""
+        for toggle in self.settings.hook_toggles:
+            value = self._value_at(toggle.path)
+            is_read = not toggle.layers or self.source.layer in toggle.layers
+            is_read = is_read and toggle.file in ("", self.source.path.name)
+            if toggle.kind in kinds and value is not None and is_read:
+                self._check_legacy(toggle, value)
+                yield toggle, value
+
+    def _check_legacy(self, toggle: HookToggle, value: object) -> None:
+        # A list of objects at the older place holds the hooks of an event with the same name.
+        is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
+        if not toggle.legacy or is_event:
+            return
+        for newer in self.settings.hook_toggles:
+            if newer.kind == toggle.kind and not newer.legacy:
+                message = (
+                    f"{'.'.join(toggle.path)} is where older releases look; newer ones read "
+                    f"{'.'.join(newer.path)}"
+                )
+                self.report("legacy-place", message, toggle.path)
+                return
+
+    def _check_switch_object(self) -> None:
+        """Report unknown members of the object that holds the switches and nothing else."""
+        toggles = self.settings.hook_toggles
+        path = next((toggle.path[:-1] for toggle in toggles if not toggle.legacy), ())
+        if not path or path[0] in SHARED_OBJECTS:
+            return
+        value = self._value_at(path)
+        if isinstance(value, dict):
+            names = {toggle.path[-1] for toggle in toggles if toggle.path[:-1] == path}
+            self.report_unknown_fields(value, names | self.settings.non_event_keys, path)
+        elif value is not None:
+            self._report_type(path, "an object")
+
+    def _read_enabled(self) -> tuple[bool | None, Place | None]:
+        """Return whether the file switches all hooks on or off, and where; the first one counts."""
+        enabled, place = None, None
+        for toggle, value in self._toggles("enabled", "off"):
+            if not isinstance(value, bool):
+                if self.settings.drops_flawed_entries:
+                    name = ".".join(toggle.path)
+                    self.report("bad-structure", f"{name} must be true or false", toggle.path)
+                    continue
+                self._report_type(toggle.path, "true or false")
+                if not toggle.coerces:
+                    continue
+                value = isinstance(value, dict | list) or bool(value)  # noqa: PLW2901
+            if enabled is None:
+                enabled = value is (toggle.kind == "enabled")
+                place = self.document.place(toggle.path)
+        return enabled, place
+
+    def _read_disabled(self) -> dict[str, Place]:
+        """Return the hooks that the file switches off, each with the place that says so."""
+        disabled: dict[str, Place] = {}
+        for toggle, value in self._toggles("disabled"):
+            path = toggle.path
+            if not isinstance(value, list):
+                self._report_type(path, "a list of hook names")
+                continue
+            for index, name in self.limited(enumerate(value), "disabled names", path):
+                if isinstance(name, str):
+                    disabled[name] = self.document.place((*path, index))
+                else:
+                    message = "a disabled hook is named by a string"
+                    self.report("wrong-type", message, (*path, index))
+        return disabled
+
+    def _read_allowed_layers(self) -> tuple[frozenset[Layer] | None, Place | None]:
+        """Return the only layers whose hooks may run, and where the last such switch is."""
+        allowed: frozenset[Layer] | None = None
+        place = None
+        for toggle, value in self._toggles("only"):
+            if toggle.value is not None:
+                is_listed = isinstance(value, list) and toggle.value in value
+                restricts = is_listed or (toggle.or_true and value is True)
+            else:
+                if not isinstance(value, bool):
+                    self._report_type(toggle.path, "true or false; read as true")
+                restricts = value is not False
+            if not restricts:
+                continue
+            before = allowed
+            allowed = toggle.keeps if allowed is None else allowed & toggle.keeps
+            if allowed != before:
+                place = self.document.place(toggle.path)
+        return allowed, place
+
+    # -- redaction
+
+    def _read_redaction(self) -> Mapping[str, Any]:
+        """Return the settings of redaction; an empty object if there are none."""
+        if self.settings.redaction is None:
+            return {}
+        path = self.settings.redaction.path
+        value = self._value_at(path)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self._report_type(path, "an object")
+            return {}
+        self.report_unknown_fields(value, {"enabled", "allowed", "blocked"}, path)
+        self.typed_member(value, "enabled", bool, "true or false", path)
+        for key in ("allowed", "blocked"):
+            names = self.typed_member(value, key, list, "a list of names", path) or ()
+            for index, name in enumerate(names):
+                if not isinstance(name, str):
+                    self.report("wrong-type", f"{key} holds names", (*path, key, index))
+        return value

@@ -1,13 +1,16 @@
-"""Collects the diagnostics of one parsed settings file."""
+"""Collects the diagnostics of one parsed settings file.
+
+Settings are read before they are trusted, so a repository must not be able to block the host: a
+part of them that is too large is left out, with an error and its place.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyhook.agents.values import describe_value
 from anyhook.model.diagnostics import Diagnostic, Severity, diagnose
-from anyhook.model.json import json_type
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.limits import MAX_ITEMS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+MAX_ITEMS = 1000
+"""Events, definitions, hooks and disabled names of one file, and hooks of one layer, that are read:
+people have a few dozen."""
 # Unknown or repeated keys of one object that are reported.
 MAX_REPORTED_KEYS = 50
 
@@ -57,7 +63,7 @@ class Reporter:
         member = value.get(key)
         if member is None or isinstance(member, expected):
             return member
-        message = f"{key} must be {description}, not {json_type(member)}; left out"
+        message = f"{key} must be {description}, not {describe_value(member)}; left out"
         self.report("wrong-type", message, (*path, key))
         return None
 

@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -25,7 +26,6 @@ from anyhook.settings.directories import (
     list_files,
 )
 from anyhook.settings.jsonc import list_at
-from anyhook.settings.limits import limit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 # Bytes. People write far smaller files; a repository must not be able to fill the memory.
 SIZE_LIMIT = 1024 * 1024
+MAX_FILES = 1000
+"""Files of one pattern that are read."""
+MAX_TOTAL_SIZE = 4 * 1024 * 1024
+"""Bytes of all files of one pattern that are read."""
 ROOT_USER = 0
 DIRECTORY = "{directory}"
 """Part of the template of files that every directory of a project can have."""
@@ -274,13 +278,36 @@ def _settings_places(
             continue
         descending = place.file.descending
         files_found = list_files(place.path, descending=descending)
-        paths, problems = limit_files(files_found, base_directory(place.path))
+        paths, problems = _limit_files(files_found, base_directory(place.path))
         diagnostics += problems
         own_path = _written_path(place)
         if place.file.written_name and own_path not in paths:
             paths.append(own_path)
         files += [place.replace(path=path) for path in paths]
     return files
+
+
+def _limit_files(paths: list[Path], directory: Path) -> tuple[list[Path], list[Diagnostic]]:
+    """Return the first files of a pattern that searches a directory.
+
+    There is a diagnostic if some are left out.
+    """
+    kept: list[Path] = []
+    total_size = 0
+    for path in paths[:MAX_FILES]:
+        with suppress(OSError):  # why it cannot be read is reported when it is read
+            total_size += path.stat().st_size
+        if total_size > MAX_TOTAL_SIZE:
+            break
+        kept.append(path)
+    if len(kept) == len(paths):
+        return kept, []
+    message = (
+        f"{len(paths):,} files are more than anyhook reads ({MAX_FILES:,} files or "
+        f"{MAX_TOTAL_SIZE >> 20} MiB in a directory); the last {len(paths) - len(kept):,}, from "
+        f"{paths[len(kept)].name} on, are left out; write their hooks into fewer files"
+    )
+    return kept, [diagnose("too-many-hooks", message, Place(str(directory)))]
 
 
 def _written_path(place: _SettingsPlace) -> Path:

@@ -101,7 +101,7 @@ class TomlDocument(SettingsDocument, kw_only=False):
         return self.place_at(0)
 
 
-def parse_toml(text: str, file: str = "<text>") -> TomlDocument:
+def parse_toml(text: str, file: str = "text.toml") -> TomlDocument:
     """Parse TOML.
 
     Raises:

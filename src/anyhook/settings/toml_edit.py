@@ -1,4 +1,4 @@
-"""Edits of TOML: see `anyhook.settings.edit`.
+"""Changes of texts of TOML: see `anyhook.settings.edit`.
 
 Tables that a header begins (`[[hooks.PreToolUse]]`) are inserted and cut as whole lines, so that
 nothing else of the text changes. Everything else is changed by tomlkit, which keeps comments.
@@ -6,6 +6,7 @@ nothing else of the text changes. Everything else is changed by tomlkit, which k
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,77 +15,54 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import String
 
 from anyhook.errors import SettingsError
-from anyhook.settings.edited_values import (
-    append_new,
-    copy_value,
-    list_to_extend,
-    verified,
-    with_member,
-)
-from anyhook.settings.jsonc import SettingsSyntaxError
-from anyhook.settings.toml import parse_toml
+from anyhook.settings.jsonc import value_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from anyhook.settings.jsonc import JsonPath
     from anyhook.settings.toml import TomlDocument
 
 
-def read_settings(text: str, file: str) -> TomlDocument:
-    """See `anyhook.settings.edit.read_settings`."""
-    try:
-        return parse_toml(text, file)
-    except SettingsSyntaxError as error:
-        raise SettingsError(f"{error}; it was not changed", path=file, line=error.line) from None
+def storable(value: Any) -> Any:
+    """Return a value without members that are null, which TOML does not have."""
+    if isinstance(value, dict):
+        return {key: storable(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [storable(item) for item in value if item is not None]
+    return value
 
 
-def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str) -> str:
-    """See `anyhook.settings.edit.add_items`."""
-    document = read_settings(text, file)
-    intended = copy_value(document)
-    new = append_new(list_to_extend(intended, path, document), map(_without_nulls, values))
-    if not new:
-        return text
-    if all(isinstance(value, dict) for value in new) and not _is_inline(document, path):
-        return verified(parse_toml, _insert_tables(document, path, new), intended, file)
+def insert_items(document: TomlDocument, path: JsonPath, values: Sequence[Any]) -> str:
+    """Return the text with values at the end of the list at a path, which may be missing."""
+    if all(isinstance(value, dict) for value in values) and not _is_inline(document, path):
+        return _insert_tables(document, path, values)
 
     def append(root: Any) -> None:
         parent = _container(root, path[:-1])
         if path[-1] not in parent:
             parent[path[-1]] = _inline([])
-        for value in new:
+        for value in values:
             parent[path[-1]].append(_inline(value))
 
-    return verified(parse_toml, _change(text, append, file), intended, file)
+    return _change(document, append)
 
 
-def set_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.set_member`."""
-    document = read_settings(text, file)
-    intended = with_member(document, path, value)
-    if intended is None:
-        return text
+def insert_member(document: TomlDocument, path: JsonPath, value: Any) -> str:
+    """Return the text with a member at a path that is missing."""
 
-    def set_value(root: Any) -> None:
+    def insert(root: Any) -> None:
         _container(root, path[:-1])[path[-1]] = _inline(value)
 
-    return verified(parse_toml, _change(text, set_value, file), intended, file)
+    return _change(document, insert)
 
 
-def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """Replace the value of a member that exists, where it stands.
+def replace_member(document: TomlDocument, path: JsonPath, value: Any) -> str:
+    """Return the text with another value of a member, where it stands.
 
     Raises:
-        SettingsError: If the file is not TOML, there is no such member, or tomlkit would change
-            more than that.
+        SettingsError: If there is no such member.
     """
-    document = read_settings(text, file)
-    intended = copy_value(document)
-    parent = _value_at(intended, path[:-1])
-    if not isinstance(parent, dict) or path[-1] not in parent:
-        raise SettingsError(f"it has no member {path[-1]!r} there; it was not changed", path=file)
-    parent[path[-1]] = value
 
     def replace(root: Any) -> None:
         container = _container(root, path[:-1])
@@ -96,65 +74,62 @@ def replace_member(text: str, path: JsonPath, value: Any, *, file: str) -> str:
                 item = tomlkit.string(value, literal=True, multiline="\n" in value)
         container[path[-1]] = item
 
-    return verified(parse_toml, _change(text, replace, file), intended, file)
+    return _change(document, replace)
 
 
-def remove_item(text: str, path: JsonPath, value: Any, *, file: str) -> str:
-    """See `anyhook.settings.edit.remove_item`."""
-    value = _without_nulls(value)
-    while True:
-        document = read_settings(text, file)
-        items = _value_at(document.value, path)
-        if not isinstance(items, list) or value not in items:
-            return text
-        text = _remove(document, (*path, items.index(value)))
+def remove(document: TomlDocument, path: JsonPath) -> str:
+    """Return the text without the item or member at a path."""
+    span = document.spans.get(path)
+    if span is not None and span.has_header:
+        return _cut_sections(document, path)
+
+    def delete(root: Any) -> None:
+        for step in path[:-1]:
+            root = root[step]
+        del root[path[-1]]
+
+    return _change(document, delete)
 
 
-def remove_member(text: str, path: JsonPath, *, file: str) -> str:
-    """See `anyhook.settings.edit.remove_member`."""
-    document = read_settings(text, file)
-    parent = _value_at(document.value, path[:-1])
-    if not isinstance(parent, dict) or path[-1] not in parent:
-        return text
-    return _remove(document, path)
+def values_without(document: TomlDocument, path: JsonPath) -> Iterator[Any]:
+    """Yield the values that the file may have without the item or member at a path."""
+    text = json.dumps(document.value)
+    value: Any = json.loads(text)
+    parent = value_at(value, path[:-1])
+    del parent[path[-1]]
+    yield value
+    value = json.loads(text)
+    # The last table of a list takes the list with it, and the objects around it that become empty
+    # and have no header.
+    if isinstance(path[-1], int) and not parent:
+        for depth in range(len(path) - 1, 0, -1):
+            holder = value_at(value, path[: depth - 1])
+            if depth < len(path) - 1 and holder[path[depth - 1]]:
+                break
+            del holder[path[depth - 1]]
+        yield value
 
 
-def prune(text: str, path: JsonPath, *, file: str) -> str:
-    """See `anyhook.settings.edit.prune`.
+def is_prunable(document: TomlDocument, path: JsonPath) -> bool:
+    """Return whether nothing stands at a path, or a list or table without members and comments.
 
     A list of tables with headers ends with its last table, so the path may be gone already.
     """
-    while path:
-        document = read_settings(text, file)
-        value = _value_at(document.value, path)
-        if (value is not None and value not in ([], {})) or _has_comment(document, path):
-            return text
-        if value is not None:
-            text = remove_member(text, path, file=file)
-        path = path[:-1]
-    return text
+    if value_at(document.value, path) not in (None, [], {}):
+        return False
+    span = document.spans.get(path)
+    if span is None:
+        return True
+    end = span.end
+    if span.has_header:
+        starts = [section.start for section in document.sections if section.start > span.start]
+        end = min(starts, default=len(document.text))
+    return "#" not in document.text[span.start : end]
 
 
-# -- values
-
-
-def _without_nulls(value: Any) -> Any:
-    """Return a value without members that are null, which TOML does not have."""
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_without_nulls(item) for item in value if item is not None]
-    return value
-
-
-def _value_at(value: Any, path: JsonPath) -> Any:
-    """Return the value at a path of keys and indexes; `None` if there is none."""
-    for step in path:
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return value
+def close_empty(document: TomlDocument, _path: JsonPath) -> str:
+    """Return the text as it is."""
+    return document.text
 
 
 def _inline(value: Any) -> Any:
@@ -172,19 +147,15 @@ def _inline(value: Any) -> Any:
     return tomlkit.item(value)
 
 
-# -- changes by tomlkit
-
-
-def _change(text: str, change: Callable[[Any], None], file: str) -> str:
-    """Return the text after a change of the parsed document."""
+def _change(document: TomlDocument, change: Callable[[Any], None]) -> str:
+    """Return the text after a change of the document that tomlkit parses."""
     try:
-        root = tomlkit.parse(text)
+        root = tomlkit.parse(document.text)
         change(root)
         return tomlkit.dumps(root)
     except (TOMLKitError, TypeError, ValueError, KeyError) as error:
-        raise SettingsError(
-            f"it cannot be edited: {error}; it was not changed", path=file
-        ) from None
+        message = f"it cannot be edited: {error}; it was not changed"
+        raise SettingsError(message, path=document.file) from None
 
 
 def _container(root: Any, path: JsonPath) -> Any:
@@ -239,7 +210,7 @@ def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
     name = ".".join(tomlkit.key(key).as_string() for key in keys)
     lines = [f"[[{name}]]"]
     nested: list[str] = []
-    for key, member in _without_nulls(value).items():
+    for key, member in storable(value).items():
         is_list_of_tables = isinstance(member, list) and member and isinstance(member[0], dict)
         if is_list_of_tables and all(isinstance(item, dict) for item in member):
             for item in member:
@@ -247,50 +218,6 @@ def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
         else:
             lines.append(f"{tomlkit.key(key).as_string()} = {_inline(member).as_string()}")
     return lines + nested
-
-
-def _remove(document: TomlDocument, path: JsonPath) -> str:
-    """Return the text without the item or member at a path."""
-    intended = copy_value(document)
-    parent = _value_at(intended, path[:-1])
-    del parent[path[-1]]
-    # The last table of a list takes the list with it.
-    alternative = copy_value(document)
-    if isinstance(path[-1], int) and not parent:
-        # So do the objects around it that become empty and have no header.
-        for depth in range(len(path) - 1, 0, -1):
-            holder = _value_at(alternative, path[: depth - 1])
-            if depth < len(path) - 1 and holder[path[depth - 1]]:
-                break
-            del holder[path[depth - 1]]
-    span = document.spans.get(path)
-    if span is not None and span.has_header:
-        changed = _cut_sections(document, path)
-    else:
-
-        def remove(root: Any) -> None:
-            container = root
-            for step in path[:-1]:
-                container = container[step]
-            del container[path[-1]]
-
-        changed = _change(document.text, remove, document.file)
-    try:
-        return verified(parse_toml, changed, intended, document.file)
-    except SettingsError:
-        return verified(parse_toml, changed, alternative, document.file)
-
-
-def _has_comment(document: TomlDocument, path: JsonPath) -> bool:
-    """Return whether a comment may stand in an empty list or table."""
-    span = document.spans.get(path)
-    if span is None:
-        return False
-    if not span.has_header:
-        return "#" in document.text[span.start : span.end]
-    starts = [section.start for section in document.sections if section.start > span.start]
-    end = min(starts, default=len(document.text))
-    return "#" in document.text[span.start : end]
 
 
 def _cut_sections(document: TomlDocument, path: JsonPath) -> str:

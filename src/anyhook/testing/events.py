@@ -117,7 +117,7 @@ def make_arguments(
 
 def _warn_of_mistyped_tool(agent: AgentSpec, name: str) -> None:
     """Warn of a tool that is named almost like one; other names may be tools of a program."""
-    if name in TOOLS or name in agent.tools or name in agent.renamed_tools:
+    if name in TOOLS or name in agent.tools or name in agent.foreign_tools:
         return
     if not agent.tools or name.startswith(MCP_PREFIX) or counterpart_tool(agent, name):
         return

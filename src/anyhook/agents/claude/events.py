@@ -224,14 +224,12 @@ EVENTS = (
         discarded_fields=frozenset({"context"}),
         subject="notification_type",
         subjects=tuple(
-            (
-                "permission_prompt idle_prompt auth_success elicitation_dialog "
-                "elicitation_url_dialog elicitation_complete elicitation_response "
-                "agent_needs_input agent_completed quota_auto_resume_fired "
-                "quota_auto_resume_stale quota_auto_resume_disabled worker_permission_prompt "
-                "push_notification computer_use_enter computer_use_exit model_refusal_fallback "
-                "auth_storage_failure plugin_notification"
-            ).split()
+            "permission_prompt idle_prompt auth_success elicitation_dialog "
+            "elicitation_url_dialog elicitation_complete elicitation_response "
+            "agent_needs_input agent_completed quota_auto_resume_fired "
+            "quota_auto_resume_stale quota_auto_resume_disabled worker_permission_prompt "
+            "push_notification computer_use_enter computer_use_exit model_refusal_fallback "
+            "auth_storage_failure plugin_notification".split()
         ),
         optional_fields=frozenset({"notification_type"}),
     ),
@@ -289,11 +287,9 @@ EVENTS = (
         "StopFailure",
         subject="error",
         subjects=tuple(
-            (
-                "rate_limit overloaded authentication_failed oauth_org_not_allowed "
-                "account_on_hold billing_error invalid_request model_not_found server_error "
-                "max_output_tokens cloud_credential_error verification_required unknown"
-            ).split()
+            "rate_limit overloaded authentication_failed oauth_org_not_allowed "
+            "account_on_hold billing_error invalid_request model_not_found server_error "
+            "max_output_tokens cloud_credential_error verification_required unknown".split()
         ),
         matcher_style="narrow",
         block_audience=Audience.DEBUG,
@@ -399,7 +395,7 @@ EVENTS = (
         discarded_fields=frozenset({"context"}),
         subject="reason",
         subjects=tuple(
-            ("clear resume logout prompt_input_exit other exit bypass_permissions_disabled").split()
+            "clear resume logout prompt_input_exit other exit bypass_permissions_disabled".split()
         ),
         default_timeouts={"command": 1.5, "http": 1.5, "mcp_tool": 1.5},
         max_timeouts={**dict.fromkeys(Layer, 60.0), Layer.PLUGIN: 1.5},

@@ -9,9 +9,9 @@ from anyhook.agents.spec.settings import (
     HookToggle,
     Plugins,
     SettingsFile,
+    SettingsFormat,
     WebRules,
 )
-from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
@@ -159,14 +159,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     precedence=PRECEDENCE,
     needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
     hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse",
-        "BeforeAgent": "UserPromptSubmit",
-        "AfterAgent": "Stop",
-        "PreCompress": "PreCompact",
-        "SubAgentStop": "SubagentStop",
-    },
     definition_fields=frozenset({"matcher", "hooks", "description"}),
     handler_fields=frozenset({"type", "timeout", "name", "description"}),
     config_dir="{home}/.claude",

@@ -65,31 +65,13 @@ TOOL_TABLE = {
     "exit_plan_mode": Tool(("ExitPlanMode",)),
 }
 
-RENAMED_TOOLS = {
-    "run_shell_command": "Bash",
-    "run_terminal_command": "Bash",
-    "shell": "Bash",
-    "bash": "Bash",
-    "write_file": "Write",
-    "write_to_file": "Write",
-    "write": "Write",
-    "replace": "Edit",
-    "edit_file": "Edit",
-    "edit": "Edit",
-    "read_file": "Read",
-    "read": "Read",
-    "glob": "Glob",
-    "grep": "Grep",
-    "grep_search": "Grep",
-    "search_file_content": "Grep",
-    "list_directory": "LS",
-    "web_fetch": "WebFetch",
-    "google_web_search": "WebSearch",
-    "web_search": "WebSearch",
-    "write_todos": "TodoWrite",
-    "invoke_agent": "Agent",
-    "ask_user": "AskUserQuestion",
-}
+FOREIGN_TOOLS = tuple(
+    "run_shell_command run_terminal_command shell bash write_file write_to_file write "
+    "replace edit_file edit read_file read glob grep grep_search search_file_content "
+    "list_directory web_fetch google_web_search web_search write_todos invoke_agent "
+    "ask_user".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="Claude Code",

@@ -12,36 +12,137 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.claude.transcript_texts import (
-    CLASSIFIER,
-    COMMAND,
-    END_OF_NOT_CALLED,
-    INTERRUPTED,
-    NOT_A_PROMPT,
-    NOT_CALLED,
-    REFUSED,
-    STOP_FEEDBACK,
-    SUMMARY,
-    changed_input,
-    error_word,
-    make_response,
-    reply_of,
-    source_of_start,
-)
-from anyhook.agents.session_reader import Draft, SessionReader
+from anyhook.agents import get_agent
+from anyhook.agents.tool_results import write_tool_result
 from anyhook.agents.transcripts import (
+    Draft,
+    HookReply,
     Refusal,
+    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
     objects_in,
     read_json_file,
+    remove_line_numbers,
     text_in,
     without_gz,
 )
+from anyhook.model.json import parse_json
+from anyhook.model.tools import ToolResult
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
+
+NOT_CALLED = "<tool_use_error>"
+"""Start of the result of a call that did not reach hooks: an unknown tool, wrong arguments."""
+END_OF_NOT_CALLED = "</tool_use_error>"
+REFUSED = re.compile(
+    r"PreToolUse:.* hook error: |Hook PreToolUse:\S* denied this tool"
+    r"|Permission to use .* has been denied|Permission for this action was denied"
+    r"|Permission for this action has been denied"
+    r"|Claude requested permissions to |The user doesn't want to (?:proceed|take this action)",
+    re.DOTALL,
+)
+"""Start of the result of a call that was refused: it has no event after the tool."""
+CLASSIFIER = re.compile(
+    r"Permission for this action (?:was|has been) denied by the Claude Code auto mode classifier\. "
+    r"Reason: (.*?)\. If you have other tasks that don't depend on this action",
+    re.DOTALL,
+)
+"""Result of a call that the classifier of the mode `auto` denied, with its reason."""
+
+STOP_FEEDBACK = "Stop hook feedback:"
+INTERRUPTED = "[Request interrupted by user"
+NOT_A_PROMPT = (
+    "<command-name>",
+    "<local-command-",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+    INTERRUPTED,
+)
+"""Starts of user texts that the program wrote: its own commands, and what they printed. Hooks get
+a `<task-notification>` as a prompt."""
+COMMAND = re.compile(
+    r"<command-message>.*?</command-message>\s*<command-name>(/?.*?)</command-name>"
+    r"(?:\s*<command-args>(.*?)</command-args>)?",
+    re.DOTALL,
+)
+"""A command of the user's own, which is a prompt."""
+SUMMARY = re.compile(
+    r"This session is being continued.*?\n\n(?:Summary:\s*)?"
+    r"(?:<system-reminder>.*?</system-reminder>\s*)?(.*?)"
+    r"(?:\n\nIf you need specific details from before.*)?\Z",
+    re.DOTALL,
+)
+ERRORS = {
+    400: "invalid_request",
+    401: "authentication_failed",
+    403: "authentication_failed",
+    404: "model_not_found",
+    429: "rate_limit",
+    529: "overloaded",
+}
+"""HTTP status to the word of `StopFailure`; any other from 500 is `server_error`."""
+
+
+def source_of_start(attachment: dict[str, Any]) -> str:
+    """Return why a session started, if a hook was run on it; otherwise an empty string."""
+    wire, _, source = text_in(attachment, "hookName").partition(":")
+    return source if wire == "SessionStart" else ""
+
+
+def reply_of(attachment: dict[str, Any]) -> HookReply | None:
+    """Return what a hook did; `None` if the record only repeats a part of it."""
+    kind = text_in(attachment, "type")
+    blocking = object_in(attachment, "blockingError")
+    if blocking:
+        command, reason = text_in(blocking, "command"), text_in(blocking, "blockingError")
+        return HookReply(kind, command, None, "", reason)
+    if "stdout" not in attachment and "exitCode" not in attachment:
+        return None
+    code = attachment.get("exitCode")
+    return HookReply(
+        kind,
+        text_in(attachment, "command"),
+        code if isinstance(code, int) else None,
+        text_in(attachment, "stdout"),
+        text_in(attachment, "stderr"),
+    )
+
+
+def changed_input(replies: Iterable[HookReply]) -> dict[str, Any] | None:
+    """Return the input that hooks gave a tool; the transcript keeps the model's."""
+    changed: dict[str, Any] | None = None
+    for reply in replies:
+        if "updatedInput" not in reply.stdout:
+            continue
+        try:
+            output = parse_json(reply.stdout)
+        except ValueError:
+            continue
+        if isinstance(output, dict):
+            changed = object_in(object_in(output, "hookSpecificOutput"), "updatedInput") or changed
+    return changed
+
+
+def error_word(status: object) -> str:
+    """Return the word of `StopFailure` for an HTTP status."""
+    if not isinstance(status, int):
+        return "unknown"
+    return ERRORS.get(status) or ("server_error" if status >= 500 else "unknown")
+
+
+def make_response(payload: dict[str, Any], text: str) -> Any:
+    """Return a result in the form of its tool, from the text that the model got."""
+    agent = get_agent("claude")
+    call = agent.vocabulary.call(payload["tool_name"], payload["tool_input"])
+    if call.tool == "read_file":
+        text = remove_line_numbers(text)
+    return write_tool_result(agent, call, ToolResult(text=text, raw=text))
+
 
 # Bookkeeping, and attachments that are not about hooks: a third of the bytes of a session. Both
 # forms are the first members of the record, so that no text inside it can look like them.
@@ -137,7 +238,7 @@ class _Reader(SessionReader):
 
     def _add_prompt(self, record: dict[str, Any], text: str) -> None:
         self.end_turns()
-        self.queue.release()
+        self.release()
         self._was_continued = False
         self._prompt_id = text_in(record, "promptId") or self._prompt_id
         self._permission_mode = text_in(record, "permissionMode") or self._permission_mode
@@ -148,15 +249,14 @@ class _Reader(SessionReader):
         if command is not None:
             text = f"/{command[1].removeprefix('/')} {command[2] or ''}".rstrip()
             reconstructed = ("prompt",)
-        payload = self._payload("UserPromptSubmit", record, has_mode=True)
-        payload["prompt"] = text
+        payload = self._payload("UserPromptSubmit", record, has_mode=True, prompt=text)
         if "permissionMode" not in record and "permission_mode" in payload:
             reconstructed += ("permission_mode",)
         self.add(Draft(payload, "before_prompt", reconstructed))
 
     def _add_result(self, record: dict[str, Any], block: dict[str, Any]) -> None:
         call_id = text_in(block, "tool_use_id")
-        call = self.queue.close_call(call_id)
+        call = self.close_call(call_id)
         if call is None:
             return
         content = block.get("content")
@@ -215,7 +315,7 @@ class _Reader(SessionReader):
             return  # written when a session is resumed; no model was called
         turn = self._turn
         if turn is None or turn.message_id != message_id:
-            self.queue.release()
+            self.release()
             turn = self._turn = _Turn(message_id, text_in(record, "uuid") or message_id)
         turn.record = record
         turn.line = self.line
@@ -231,8 +331,7 @@ class _Reader(SessionReader):
         name = text_in(block, "name")
         if not call_id or not name:
             return
-        payload = self._payload("PreToolUse", record, has_mode=True)
-        payload["tool_name"] = name
+        payload = self._payload("PreToolUse", record, has_mode=True, tool_name=name)
         payload["tool_input"] = object_in(block, "input")
         payload["tool_use_id"] = call_id
         reconstructed = ("permission_mode",) if "permission_mode" in payload else ()
@@ -284,8 +383,7 @@ class _Reader(SessionReader):
             self.add(Draft(payload, "subagent_start", reconstructed))
             return
         source = source_of_start(object_in(record, "attachment"))
-        payload = self._payload("SessionStart", record)
-        payload["source"] = source or "startup"
+        payload = self._payload("SessionStart", record, source=source or "startup")
         reconstructed = () if source else ("source",)
         self._start = self.add(Draft(payload, "session_start", reconstructed))
 
@@ -293,14 +391,14 @@ class _Reader(SessionReader):
         attachment = object_in(record, "attachment")
         reply = reply_of(attachment)
         source = source_of_start(attachment)
-        if source and self.queue.last is not self._start:
+        if source and self.last is not self._start:
             self._add_start(record)
         if reply is None:
             return
         wire = text_in(attachment, "hookEvent")
-        draft = self.queue.last
+        draft = self.last
         if wire == "PreToolUse":
-            draft = self.queue.find_call(text_in(attachment, "toolUseID"))
+            draft = self.find_call(text_in(attachment, "toolUseID"))
         elif draft is not None and draft.payload["hook_event_name"] != wire:
             return  # the event is not there any more
         if draft is not None:
@@ -310,7 +408,7 @@ class _Reader(SessionReader):
         if record.get("subtype") != "compact_boundary":
             return
         self.end_turns()
-        self.queue.release()
+        self.release()
         data = object_in(record, "compactMetadata")
         trigger = text_in(data, "trigger")
         payload = self._payload("PreCompact", record)
@@ -352,9 +450,9 @@ class _Reader(SessionReader):
     # -- payloads
 
     def _payload(
-        self, wire: str, record: dict[str, Any], *, has_mode: bool = False
+        self, wire: str, record: dict[str, Any], *, has_mode: bool = False, **members: Any
     ) -> dict[str, Any]:
-        """Return the members that events have in common, in the order of the program."""
+        """Return what payloads have in common, in the order of the program, and other members."""
         payload: dict[str, Any] = {
             "session_id": record["sessionId"],
             "transcript_path": self._transcript_path,
@@ -368,7 +466,7 @@ class _Reader(SessionReader):
             payload["agent_id"] = text_in(record, "agentId")
             payload["agent_type"] = self._agent_type or text_in(record, "attributionAgent")
         payload["hook_event_name"] = wire
-        return payload
+        return {**payload, **members}
 
     takers: ClassVar = {
         "user": take_user,

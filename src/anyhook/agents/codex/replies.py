@@ -25,13 +25,8 @@ PERMISSION_WORDS = {
 BEHAVIOR_WORDS = {"allow": (Outcome.ALLOW, True), "deny": (Outcome.DENY, False)}
 DECISION_WORDS = {**PERMISSION_WORDS, **OLD_WORDS}
 
-TURN_ENDS = (
-    "before_prompt",
-    "session_start",
-    "after_agent",
-    "subagent_stop",
-    "before_compress",
-    "post_compact",
+TURN_ENDS = tuple(
+    "before_prompt session_start after_agent subagent_stop before_compress post_compact".split()
 )
 """Events on which `continue: false` ends the turn."""
 COMMON = ("before_tool", "permission_request", "after_tool", "subagent_start", *TURN_ENDS)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec.settings import HandlerField, HandlerType, HookToggle, SettingsFile
-from anyhook.agents.spec.settings_format import SettingsFormat
+from anyhook.agents.spec.settings import (
+    HandlerField,
+    HandlerType,
+    HookToggle,
+    SettingsFile,
+    SettingsFormat,
+)
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -101,15 +106,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     native_trust="anyhook.agents.codex.trust:TRUST",
     hook_toggles=HOOK_TOGGLES,
     non_event_keys=frozenset({"state", "managed_dir", "description"}),
-    renamed_events={
-        "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse",
-        "BeforeAgent": "UserPromptSubmit",
-        "AfterAgent": "Stop",
-        "PreCompress": "PreCompact",
-        "BeforeModel": "PreModelRequest",
-        "AfterModel": "PostModelRequest",
-    },
     definition_fields=frozenset({"matcher", "hooks"}),
     handler_fields=frozenset({"type", "timeout"}),
     hooks_optional=True,
@@ -118,7 +114,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     config_variable="CODEX_HOME",
     zero_timeout=1.0,
     handler_types=HANDLER_TYPES,
-    foreign_types={"http": "Claude Code"},
     # Codex names the shell with its whole path, and so do the messages of the shell.
     shell=(("/bin/bash", "-c"), ("bash", "-c"), ("sh", "-c")),
 )

@@ -1,11 +1,41 @@
-"""Codex CLI: its tables, put together."""
+"""The rule sets of Codex CLI, and its tables, put together."""
 
 from __future__ import annotations
 
-from anyhook.agents.codex.observed import DOCUMENTED, OBSERVED
-from anyhook.agents.codex.replies import DECISION_WORDS, FOREIGN_MEMBERS, OUTPUT
-from anyhook.agents.codex.tools import RENAMED_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
-from anyhook.agents.spec import AgentSpec
+from anyhook.agents.codex.events import EVENTS
+from anyhook.agents.codex.replies import (
+    DECISION_WORDS,
+    DOCUMENTED_FAULTS,
+    EXIT_RULES,
+    FOREIGN_MEMBERS,
+    OUTPUT,
+    REPLY_FAULTS,
+)
+from anyhook.agents.codex.tools import FOREIGN_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
+from anyhook.agents.spec import AgentSpec, Differences, RuleSet
+
+DOCUMENTED = RuleSet(
+    name="documented",
+    release="hooks reference of 2026-10",
+    # "matcher is a regex string": also one that is a plain name.
+    events=tuple([spec.replace(matcher_style="rust_expression") for spec in EVENTS]),
+    exit_rules=EXIT_RULES,
+    output_form="anyhook.agents.codex.output:classify",
+    strict=True,
+    strict_members=True,
+    allows_null=True,
+    any_event_name=True,
+    reply_faults=DOCUMENTED_FAULTS,
+    last_duplicate_wins=True,
+    handler_identity="place",
+    default_reason="",
+)
+
+OBSERVED = Differences(
+    rules={"name": "observed", "release": "0.169.0", "reply_faults": REPLY_FAULTS},
+    # A matcher of letters, digits, `_` and `|` is a list of exact names.
+    every_event={"matcher_style": "rust"},
+)
 
 MISSING_FIELDS = (
     "timestamp effort scratchpad_dir mcp_context mcp_server original_request_name "
@@ -36,7 +66,8 @@ CODEX = AgentSpec(
         "prompt_id": "turn_id",
     },
     tool_prefix="mcp__",
-    renamed_tools=RENAMED_TOOLS,
+    foreign_tools=FOREIGN_TOOLS,
+    renamed_tools={"exec_command": "Bash", "local_shell": "Bash"},
     tool_aliases=TOOL_ALIASES,
     default_timeout=600.0,
     hook_environment={},

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from anyhook.model.tools import Tool, Vocabulary
 
-TOOLS = (
-    "Bash",
-    "apply_patch",
-    "clockcurr_time",
-    "clocksleep",
-    "collaborationlist_agents",
-    "collaborationspawn_agent",
-    "create_goal",
-    "get_goal",
-    "list_mcp_resources",
-    "multi_agent_v1close_agent",
-    "multi_agent_v1send_input",
-    "multi_agent_v1wait_agent",
-    "request_user_input",
-    "spawn_agent",
-    "tool_search",
-    "update_goal",
-    "view_image",
+TOOLS = tuple(
+    "Bash apply_patch clockcurr_time clocksleep collaborationlist_agents "
+    "collaborationspawn_agent create_goal get_goal list_mcp_resources "
+    "multi_agent_v1close_agent multi_agent_v1send_input multi_agent_v1wait_agent "
+    "request_user_input spawn_agent tool_search update_goal view_image".split()
 )
 
 TOOL_ALIASES = {"Edit": "apply_patch", "Write": "apply_patch", "Agent": "spawn_agent"}
@@ -41,21 +28,11 @@ TOOL_TABLE = {
     "ask_user": Tool(("request_user_input",)),
 }
 
-RENAMED_TOOLS = {
-    "exec_command": "Bash",
-    "local_shell": "Bash",
-    "shell": "Bash",
-    "bash": "Bash",
-    "run_shell_command": "Bash",
-    "MultiEdit": "apply_patch",
-    "edit": "apply_patch",
-    "edit_file": "apply_patch",
-    "replace": "apply_patch",
-    "write": "apply_patch",
-    "write_file": "apply_patch",
-    "Task": "spawn_agent",
-    "AskUserQuestion": "request_user_input",
-}
+FOREIGN_TOOLS = tuple(
+    "exec_command local_shell shell bash run_shell_command MultiEdit edit edit_file replace "
+    "write write_file Task AskUserQuestion".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="Codex CLI",

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
+    Draft,
     Refusal,
+    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -120,10 +121,9 @@ class _Reader(SessionReader):
         self._permission_mode = "bypassPermissions" if never_asks else "default"
         if not is_new:
             return
-        self.queue.release()
+        self.release()
         if self._is_subagent and not self._is_started:
-            payload = self._payload("SubagentStart", is_about_agent=True)
-            payload["agent_id"] = self._thread_id
+            payload = self._payload("SubagentStart", is_about_agent=True, agent_id=self._thread_id)
             payload["agent_type"] = self._agent_type
             self.add(Draft(payload, "subagent_start"))
         elif not self._is_subagent and (not self._is_started or self._is_one_turn):
@@ -134,7 +134,7 @@ class _Reader(SessionReader):
 
     def take_complete(self, data: dict[str, Any]) -> None:
         self._prompt = ""
-        self.queue.release()
+        self.release()
         reconstructed: tuple[str, ...] = ("stop_hook_active",)
         message = data.get("last_agent_message")
         if self._is_subagent:
@@ -149,8 +149,7 @@ class _Reader(SessionReader):
                 reconstructed += ("transcript_path",)
             self.add(Draft(payload, "subagent_stop", reconstructed))
             return
-        payload = self._payload("Stop")
-        payload["stop_hook_active"] = False
+        payload = self._payload("Stop", stop_hook_active=False)
         payload["last_assistant_message"] = message if isinstance(message, str) else None
         self.add(Draft(payload, "after_agent", reconstructed))
         if self._is_one_turn:
@@ -160,12 +159,12 @@ class _Reader(SessionReader):
             self.add(Draft(payload, "session_end", ("reason",)))
 
     def take_abort(self, data: dict[str, Any]) -> None:
-        self.queue.release()
+        self.release()
         if not self._is_subagent and data.get("reason") == "interrupted":
             self.add(Draft(self._payload("Interrupt"), "interrupt"))
 
     def take_compaction(self, _data: dict[str, Any]) -> None:
-        self.queue.release()
+        self.release()
         for wire, event in (("PreCompact", "before_compress"), ("PostCompact", "post_compact")):
             payload = self._payload(wire)
             del payload["permission_mode"]
@@ -184,8 +183,7 @@ class _Reader(SessionReader):
     def _add_prompt(self, text: str, item_id: str) -> None:
         if text and text != self._prompt:
             self._prompt = text
-            payload = self._payload("UserPromptSubmit")
-            payload["prompt"] = text
+            payload = self._payload("UserPromptSubmit", prompt=text)
             place = f"{self._thread_id}/{item_id}" if item_id else ""
             self.add(Draft(payload, "before_prompt", place=place))
 
@@ -216,9 +214,7 @@ class _Reader(SessionReader):
         self._hold(name, tool_input, call_id)
 
     def _hold(self, name: str, tool_input: dict[str, Any], call_id: str) -> Draft:
-        payload = self._payload("PreToolUse")
-        payload["tool_name"] = name
-        payload["tool_input"] = tool_input
+        payload = self._payload("PreToolUse", tool_name=name, tool_input=tool_input)
         payload["tool_use_id"] = call_id
         place = f"{self._thread_id}/{self._turn_id}/{call_id}"
         return self.hold_call(call_id, Draft(payload, "before_tool", place=place))
@@ -231,7 +227,7 @@ class _Reader(SessionReader):
         if kind == "UserMessage":
             self.take_prompt(data)
         elif kind == "CommandExecution":
-            if self.queue.find_call(call_id) is None and call_id.startswith("exec-"):
+            if self.find_call(call_id) is None and call_id.startswith("exec-"):
                 # A call inside a script of the model, which only the interface shows.
                 self._hold("Bash", {"command": _join_command(item.get("command"))}, call_id)
             output = item.get("aggregated_output")
@@ -245,7 +241,7 @@ class _Reader(SessionReader):
         if call_id in self._finished:
             del self._finished[call_id]
             return
-        call = self.queue.find_call(call_id)
+        call = self.find_call(call_id)
         if call is None:
             return
         value = output.get("output")
@@ -254,29 +250,29 @@ class _Reader(SessionReader):
         if RUNNING.match(text):
             call.is_open = False  # its result comes when the command has ended
         elif text.startswith(NOT_CALLED):
-            self.queue.close_call(call_id)
+            self.close_call(call_id)
             call.refusal = Refusal(text, has_reached_hooks=False)
         elif REFUSED.match(text):
-            self.queue.close_call(call_id)
+            self.close_call(call_id)
             call.refusal = Refusal(text)
         elif text.startswith(FAILED_CALL_TEXTS) or name in NO_RESULT:
-            self.queue.close_call(call_id)
+            self.close_call(call_id)
         elif name == "Bash":
             # A patch in a shell command has no event after it, a refused command neither.
             printed = _output_of_command(text)
             if printed is None:
-                self.queue.close_call(call_id)
+                self.close_call(call_id)
             else:
                 self._finish(call_id, printed, ("tool_response",))
         elif name != "apply_patch" or PATCHED.match(text):
             self._finish(call_id, *_read_result(name, value))
         else:
-            self.queue.close_call(call_id)
+            self.close_call(call_id)
         self._finished.pop(call_id, None)
 
     def _finish(self, call_id: str, response: object, reconstructed: tuple[str, ...]) -> None:
         """Add the event after a call."""
-        call = self.queue.close_call(call_id)
+        call = self.close_call(call_id)
         if call is None:
             return
         self._finished[call_id] = None
@@ -289,9 +285,9 @@ class _Reader(SessionReader):
     # -- payloads
 
     def _payload(
-        self, wire: str, *, has_turn: bool = True, is_about_agent: bool = False
+        self, wire: str, *, has_turn: bool = True, is_about_agent: bool = False, **members: Any
     ) -> dict[str, Any]:
-        """Return the members that events have in common, in the order of the program."""
+        """Return what payloads have in common, in the order of the program, and other members."""
         payload: dict[str, Any] = {"session_id": self.session_id}
         if has_turn:
             payload["turn_id"] = self._turn_id
@@ -303,7 +299,7 @@ class _Reader(SessionReader):
         payload["hook_event_name"] = wire
         payload["model"] = self._model
         payload["permission_mode"] = self._permission_mode
-        return payload
+        return {**payload, **members}
 
     takers: ClassVar = {
         "turn_context": take_context,

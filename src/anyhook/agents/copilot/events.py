@@ -192,13 +192,9 @@ EVENTS = (
         "notification",
         "notification",
         subject="notification_type",
-        subjects=(
-            "shell_completed",
-            "shell_detached_completed",
-            "agent_completed",
-            "agent_idle",
-            "permission_prompt",
-            "elicitation_dialog",
+        subjects=tuple(
+            "shell_completed shell_detached_completed agent_completed agent_idle "
+            "permission_prompt elicitation_dialog".split()
         ),
         subject_aliases={"agent_idle": "idle_prompt"},
         effective_fields=CONTEXT,

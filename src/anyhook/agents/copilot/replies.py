@@ -5,13 +5,6 @@ from __future__ import annotations
 from anyhook.agents.spec import SPECIFIC, ExitRule, ExitRules, OutputAction, member
 from anyhook.model.answers import Outcome
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    Words = Mapping[str, tuple[Outcome, bool]]
-
-
 PERMISSION_WORDS = {
     "allow": (Outcome.ALLOW, True),
     "deny": (Outcome.DENY, False),
@@ -23,13 +16,9 @@ STOP_WORDS = {**BLOCK_WORD, "allow": (Outcome.ALLOW, False)}
 
 BLOCKABLE = ("before_prompt", "after_tool")
 STOPPABLE = ("after_agent", "subagent_stop")
-INFORMED = (
-    "session_start",
-    "before_prompt",
-    "after_tool",
-    "post_tool_use_failure",
-    "subagent_start",
-    "notification",
+INFORMED = tuple(
+    "session_start before_prompt after_tool post_tool_use_failure subagent_start "
+    "notification".split()
 )
 """Events whose context is a string; on `before_tool` a number is one, too."""
 

@@ -7,9 +7,9 @@ from anyhook.agents.spec.settings import (
     HandlerType,
     HookToggle,
     SettingsFile,
+    SettingsFormat,
     WebRules,
 )
-from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 TIMEOUT = 30.0
@@ -135,17 +135,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     precedence=PRECEDENCE,
     needs_trust=REPOSITORY,
     hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "UserPromptSubmitted": "userPromptSubmitted",
-        "userPromptSubmit": "userPromptSubmitted",
-        "stop": "agentStop",
-        "AgentStop": "agentStop",
-        "BeforeTool": "preToolUse",
-        "AfterTool": "postToolUse",
-        "BeforeAgent": "userPromptSubmitted",
-        "AfterAgent": "agentStop",
-        "PreCompress": "preCompact",
-    },
     definition_fields=frozenset({"matcher", "hooks"}),
     handler_fields=frozenset({"type", "timeout", "env", "matcher"}),
     entries=("handler", "definition"),
@@ -156,7 +145,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     config_dir="{home}/.copilot",
     config_variable="COPILOT_HOME",
     handler_types=HANDLER_TYPES,
-    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
     shell=(("bash", "--norc", "--noprofile", "-c"), ("sh", "-c")),
     shells={"powershell": (("pwsh", "-NoProfile", "-Command"),)},
     written_members=VERSION,

@@ -7,6 +7,7 @@ The result of a shell command ends with a line that holds its exit code. Source:
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from anyhook.agents.tool_results import ToolResultForm
 from anyhook.model.tools import ToolResult, read_result
@@ -48,15 +49,6 @@ def _write(keys: tuple[str, str], call: ToolCall, result: ToolResult) -> dict[st
     return {kind: "success", text_key: text}
 
 
-def write(call: ToolCall, result: ToolResult) -> dict[str, str]:
-    """Return the result of a tool as payloads of camelCase events and replies hold it."""
-    return _write(CAMEL, call, result)
-
-
-def write_pascal(call: ToolCall, result: ToolResult) -> dict[str, str]:
-    """Return the result of a tool as payloads of PascalCase events hold it."""
-    return _write(SNAKE, call, result)
-
-
-FORM = ToolResultForm(read=read, write=write)
-PASCAL_FORM = ToolResultForm(read=read, write=write_pascal)
+FORM = ToolResultForm(read=read, write=partial(_write, CAMEL))
+"""The form in payloads of camelCase events, and in replies."""
+PASCAL_FORM = ToolResultForm(read=read, write=partial(_write, SNAKE))

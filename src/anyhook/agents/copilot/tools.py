@@ -5,34 +5,11 @@ from __future__ import annotations
 from anyhook.agents.payloads import TEXT_ARGUMENT
 from anyhook.model.tools import Tool, Vocabulary
 
-TOOLS = (
-    "apply_patch",
-    "ask_user",
-    "bash",
-    "create",
-    "edit",
-    "fetch_copilot_cli_documentation",
-    "glob",
-    "grep",
-    "list_agents",
-    "list_bash",
-    "powershell",
-    "read_agent",
-    "read_bash",
-    "report_intent",
-    "rg",
-    "session_store_sql",
-    "skill",
-    "sql",
-    "stop_bash",
-    "str_replace_editor",
-    "task",
-    "update_todo",
-    "view",
-    "web_fetch",
-    "web_search",
-    "write_agent",
-    "write_bash",
+TOOLS = tuple(
+    "apply_patch ask_user bash create edit fetch_copilot_cli_documentation glob "
+    "grep list_agents list_bash powershell read_agent read_bash report_intent rg "
+    "session_store_sql skill sql stop_bash str_replace_editor task update_todo view "
+    "web_fetch web_search write_agent write_bash".split()
 )
 
 CLAUDE_NAMES = {
@@ -54,32 +31,12 @@ CLAUDE_NAMES = {
 }
 """Tool to its name in payloads and matchers of hooks with PascalCase events."""
 
-RENAMED_TOOLS = {
-    "Agent": "task",
-    "AskUserQuestion": "ask_user",
-    "Bash": "bash",
-    "Edit": "edit",
-    "Glob": "glob",
-    "Grep": "grep",
-    "MultiEdit": "edit",
-    "Read": "view",
-    "Shell": "bash",
-    "Task": "task",
-    "TodoWrite": "update_todo",
-    "WebFetch": "web_fetch",
-    "WebSearch": "web_search",
-    "Write": "create",
-    "google_web_search": "web_search",
-    "grep_search": "grep",
-    "list_directory": "view",
-    "read_file": "view",
-    "replace": "edit",
-    "run_shell_command": "bash",
-    "search_file_content": "grep",
-    "shell": "bash",
-    "write_file": "create",
-    "write_todos": "update_todo",
-}
+FOREIGN_TOOLS = tuple(
+    "Agent AskUserQuestion Bash Edit Glob Grep MultiEdit Read Shell Task TodoWrite WebFetch "
+    "WebSearch Write google_web_search grep_search list_directory read_file replace "
+    "run_shell_command search_file_content shell write_file write_todos".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 NOT_IN_SHELL = frozenset({"directory", "background", "timeout"})
 EDIT_KEYS = {"file_path": "path", "old_string": "old_str", "new_string": "new_str"}

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
+    Draft,
     Refusal,
+    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -23,7 +24,7 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anyhook.agents.session_reader import Position
+    from anyhook.agents.transcripts import Position
 
 
 # Instructions and usage. The first members of the record, so that no text inside it can look like
@@ -84,8 +85,7 @@ class _Reader(SessionReader):
     def take_start(self, data: dict[str, Any]) -> None:
         self.session_id = text_in(data, "sessionId") or self.path.parent.name
         self._cwd = text_in(object_in(data, "context"), "cwd")
-        payload = self._payload()
-        payload["source"] = "new"
+        payload = self._payload(source="new")
         self._start = self.add(Draft(payload, "session_start", ("source",)))
 
     def take_hook(self, data: dict[str, Any]) -> None:
@@ -96,7 +96,7 @@ class _Reader(SessionReader):
         if not isinstance(time, int) or not 0 <= time <= MAX_TIME:
             return
         self._cwd = text_in(hook_input, "cwd") or self._cwd
-        last = self.queue.last
+        last = self.last
         if kind == "sessionStart":
             if self._start is None or self._start is not last:
                 self._start = self.add(Draft(self._payload(), "session_start"))
@@ -129,21 +129,18 @@ class _Reader(SessionReader):
         agent_id = self._agent_id
         self._end_turn(agent_id)
         if not agent_id:
-            self.queue.release()
+            self.release()
         text = text_in(data, "content")
         if not text:
             return
-        payload = self._payload()
-        payload["prompt"] = text
+        payload = self._payload(prompt=text)
         draft = self.add(Draft(payload, "before_prompt"))
         hook_input = self._inputs.pop(("userPromptSubmitted", agent_id), {})
         if hook_input.get("prompt") == text:
             self._replace(draft, hook_input)
         transformed = text_in(data, "transformedContent")
         if transformed:
-            payload = self._payload()
-            payload["prompt"] = text
-            payload["transformedPrompt"] = transformed
+            payload = self._payload(prompt=text, transformedPrompt=transformed)
             draft = self.add(Draft(payload, "prompt_transformed"))
             hook_input = self._inputs.pop(("userPromptTransformed", agent_id), {})
             if hook_input.get("transformedPrompt") == transformed:
@@ -152,7 +149,7 @@ class _Reader(SessionReader):
     # -- subagents
 
     def take_subagent_start(self, data: dict[str, Any]) -> None:
-        call = self.queue.find_call(text_in(data, "toolCallId"))
+        call = self.find_call(text_in(data, "toolCallId"))
         parent = call.payload["sessionId"] if call is not None else self.session_id
         name = text_in(data, "agentName")
         self._agents[self._agent_id] = {
@@ -179,8 +176,7 @@ class _Reader(SessionReader):
 
     def _subagent_payload(self, data: dict[str, Any]) -> dict[str, Any]:
         agent = self._agents.get(self._agent_id, {"agentId": self._agent_id})
-        payload = self._payload()
-        payload["sessionId"] = agent.get("parentAgentId", self.session_id)
+        payload = self._payload(sessionId=agent.get("parentAgentId", self.session_id))
         payload["transcriptPath"] = str(self.path)
         payload["agentName"] = text_in(data, "agentName")
         return {**payload, **agent}
@@ -192,8 +188,7 @@ class _Reader(SessionReader):
         name = text_in(data, "toolName")
         if not call_id or not name:
             return
-        payload = self._payload()
-        payload["toolName"] = name
+        payload = self._payload(toolName=name)
         # A tool like `apply_patch` takes one text in place of an object.
         payload["toolArgs"] = text_in(data, "arguments") or object_in(data, "arguments")
         # Ids of calls repeat with some servers.
@@ -201,7 +196,7 @@ class _Reader(SessionReader):
         self.hold_call(call_id, Draft(payload, "before_tool", place=place))
 
     def take_result(self, data: dict[str, Any]) -> None:
-        call = self.queue.close_call(text_in(data, "toolCallId"))
+        call = self.close_call(text_in(data, "toolCallId"))
         if call is None:
             return
         # The record of a result names the agent of the call.
@@ -236,15 +231,13 @@ class _Reader(SessionReader):
         answer = self._answers.pop(agent_id, None)
         if answer is None:
             return None
-        payload = self._payload(answer[0])
-        payload["transcriptPath"] = str(self.path)
-        payload["stopReason"] = "end_turn"
+        payload = self._payload(answer[0], transcriptPath=str(self.path), stopReason="end_turn")
         payload["stop_hook_active"] = False
         return self.add(Draft(payload, "after_agent", ("stop_hook_active",)), answer)
 
     def take_shutdown(self, data: dict[str, Any]) -> None:
         self.end_turns()
-        self.queue.release()
+        self.release()
         has_end, self._has_end = self._has_end, False
         if has_end:
             return
@@ -255,8 +248,8 @@ class _Reader(SessionReader):
 
     # -- payloads
 
-    def _payload(self, record: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the members that events have in common, in the order of the program."""
+    def _payload(self, record: dict[str, Any] | None = None, **members: Any) -> dict[str, Any]:
+        """Return what payloads have in common, in the order of the program, and other members."""
         record = self.record if record is None else record
         agent_id = text_in(record, "agentId")
         time = parse_time(record.get("timestamp"))
@@ -265,7 +258,7 @@ class _Reader(SessionReader):
             "timestamp": round((time or 0.0) * 1000),
             "cwd": self._cwd,
         }
-        return {**payload, **self._agents.get(agent_id, {})}
+        return {**payload, **self._agents.get(agent_id, {}), **members}
 
     takers: ClassVar = {
         "session.start": take_start,

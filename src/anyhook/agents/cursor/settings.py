@@ -6,8 +6,7 @@ reads unless that is switched off in its settings.
 
 from __future__ import annotations
 
-from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile
-from anyhook.agents.spec.settings_format import SettingsFormat
+from anyhook.agents.spec.settings import HandlerField, HandlerType, SettingsFile, SettingsFormat
 from anyhook.model.layers import Layer
 
 FAIL_CLOSED = HandlerField("on_failure", "boolean", values={True: "block", False: "continue"})
@@ -91,34 +90,18 @@ FORMAT = SettingsFormat(
     layer_order=LAYER_ORDER,
     needs_trust=frozenset({Layer.PROJECT, Layer.LOCAL}),
     hook_toggles=(),
-    renamed_events={
-        "PreToolUse": "preToolUse",
-        "PostToolUse": "postToolUse",
-        "UserPromptSubmit": "beforeSubmitPrompt",
-        "Stop": "stop",
-        "SubagentStop": "subagentStop",
-        "SessionStart": "sessionStart",
-        "SessionEnd": "sessionEnd",
-        "PreCompact": "preCompact",
-        "BeforeTool": "preToolUse",
-        "AfterTool": "postToolUse",
-        "BeforeAgent": "beforeSubmitPrompt",
-        "AfterAgent": "stop",
-    },
     definition_fields=frozenset({"matcher"}),
     handler_fields=frozenset({"type", "timeout", "matcher"}),
     entries=("handler",),
     default_type="command",
     config_dir="{home}/.cursor",
     handler_types=HANDLER_TYPES,
-    foreign_types={"http": "Claude Code", "mcp_tool": "Claude Code", "agent": "Claude Code"},
 )
 
 CLAUDE_FORMAT = FORMAT.replace(
     members={},
     refused_texts=(),
     hook_directories=dict.fromkeys((Layer.LOCAL, Layer.PROJECT, Layer.USER), "project"),
-    renamed_events={},
     definition_fields=frozenset({"matcher", "hooks", "description"}),
     handler_fields=frozenset({"type", "timeout", "name", "description"}),
     entries=("definition",),

@@ -22,18 +22,11 @@ TOOL_TABLE = {
     "agent": Tool(("Task",), {"agent_type": "subagent_type"}),
 }
 
-RENAMED_TOOLS = {
-    "Agent": "Task",
-    "Bash": "Shell",
-    "Edit": "Write",
-    "MultiEdit": "Write",
-    "read_file": "Read",
-    "replace": "Write",
-    "run_shell_command": "Shell",
-    "run_terminal_command": "Shell",
-    "shell": "Shell",
-    "write_file": "Write",
-}
+FOREIGN_TOOLS = tuple(
+    "Agent Bash Edit MultiEdit read_file replace run_shell_command run_terminal_command "
+    "shell write_file".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="Cursor",

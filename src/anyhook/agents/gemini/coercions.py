@@ -1,4 +1,4 @@
-"""How Gemini CLI 0.61 interprets replies whose members have the wrong type.
+"""How Gemini CLI 0.61 interprets what commands print, and replies with members of a wrong type.
 
 It checks no types, so each member counts for what JavaScript makes of it. A value of any type
 replaces the one of an earlier hook; `None` stands for a value that is unusable.
@@ -6,9 +6,10 @@ replaces the one of an earlier hook; `None` stands for a value that is unusable.
 
 from __future__ import annotations
 
+from anyhook.agents.printed import PrintedOutput
+from anyhook.agents.printed import classify as classify_json
 from anyhook.agents.spec import Coercions
 from anyhook.model.answers import Outcome
-from anyhook.model.llm import MODES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 
 INFINITY = float("inf")
 SAMPLING = ("temperature", "maxOutputTokens", "topP", "topK")
+
+
+# -- what commands print
+
+
+def classify(printed: str) -> PrintedOutput:
+    """Return the form of a stream of which a JSON string is plain text, with its quotes."""
+    output = classify_json(printed)
+    if isinstance(output.value, str) and not output.is_encoded_twice:
+        return PrintedOutput("text", output.text, output.value)
+    return output
 
 
 # -- values
@@ -105,6 +117,8 @@ def _read_tool_config(field: str, value: object, fields: Fields) -> None:
     fields.pop(field, None)
     if not isinstance(value, dict):
         return
+    from anyhook.model.llm import MODES  # late: most replies have no such member
+
     config: dict[str, Any] = {}
     if value.get("mode") in MODES:
         config["mode"] = value["mode"]

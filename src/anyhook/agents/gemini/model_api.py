@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.gemini.model_parts import (
+from anyhook.agents.gemini.model_turns import (
     change_texts,
     is_text,
     list_or_empty,
+    message_of,
     object_or_empty,
+    realign,
+    turns_of,
 )
-from anyhook.agents.gemini.model_turns import message_of, realign, turns_of
 from anyhook.model.llm import COUNTS, flat_tool_config
 
 if TYPE_CHECKING:

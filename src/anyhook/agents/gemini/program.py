@@ -19,15 +19,6 @@ TRUSTED_FOLDERS = ".gemini/trustedFolders.json"
 TRUST_VARIABLE = "GEMINI_CLI_TRUST_WORKSPACE"
 
 
-def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
-    return (
-        *("-p", prompt),
-        *("--approval-mode", "yolo"),
-        *("-m", "gemini-2.5-flash"),
-        *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
-    )
-
-
 def _is_trusted(place: Workplace) -> bool:
     """Apply the rules of 0.61.0: the variable, the switch, then the rules for folders."""
     by_variable = place.environ.get(TRUST_VARIABLE, "").lower()
@@ -63,7 +54,12 @@ PROGRAM = AgentProgram(
     name="gemini",
     executables=("gemini",),
     api="gemini",
-    arguments=_arguments,
+    arguments=lambda prompt, _place: (
+        *("-p", prompt),
+        *("--approval-mode", "yolo"),
+        *("-m", "gemini-2.5-flash"),
+        *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
+    ),
     environment=lambda place: {
         "GEMINI_API_KEY": "made-up",
         "GOOGLE_GEMINI_BASE_URL": place.model_url,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from anyhook.agents.spec.settings import (
     Extensions,
     HandlerType,
     HookToggle,
     RedactionRules,
     SettingsFile,
+    SettingsFormat,
 )
-from anyhook.agents.spec.settings_format import SettingsFormat
+from anyhook.expressions import expression
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -63,16 +66,17 @@ EXTENSIONS = Extensions(
 REDACTION = RedactionRules(
     path=("security", "environmentVariableRedaction"),
     strict_where={"GITHUB_SHA": "", "SURFACE": "Github"},
-    secret_values=(
-        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----",
-        r"-----BEGIN CERTIFICATE-----",
-        r"(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@",
-        r"(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}",
-        r"AIzaSy[a-z0-9_\\-]{33}",
-        r"AKIA[A-Z0-9]{16}",
-        r"eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+",
-        r"(?:s|r)k_(?:live|test)_[0-9a-z]{24}",
-        r"xox[abpr]-[a-z0-9-]+",
+    secret_values=expression(
+        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----"
+        r"|-----BEGIN CERTIFICATE-----"
+        r"|(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@"
+        r"|(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}"
+        r"|AIzaSy[a-z0-9_\\-]{33}"
+        r"|AKIA[A-Z0-9]{16}"
+        r"|eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+"
+        r"|(?:s|r)k_(?:live|test)_[0-9a-z]{24}"
+        r"|xox[abpr]-[a-z0-9-]+",
+        re.IGNORECASE,
     ),
     kept_prefixes=("GEMINI_CLI_",),
     harmless_prefixes=("GIT_CONFIG_",),
@@ -87,7 +91,9 @@ REDACTION = RedactionRules(
         "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT "
         "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
     ),
-    secret_names="TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT",  # noqa: S106 - a pattern
+    secret_names=expression(
+        "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
+    ),
 )
 
 FORMAT = SettingsFormat(
@@ -99,13 +105,6 @@ FORMAT = SettingsFormat(
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=HOOK_TOGGLES,
     non_event_keys=frozenset({"enabled", "disabled", "notifications"}),
-    renamed_events={
-        "PreToolUse": "BeforeTool",
-        "PostToolUse": "AfterTool",
-        "UserPromptSubmit": "BeforeAgent",
-        "Stop": "AfterAgent",
-        "PreCompact": "PreCompress",
-    },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     home_variable="GEMINI_CLI_HOME",
@@ -115,12 +114,6 @@ FORMAT = SettingsFormat(
     long_timeout=float("inf"),
     short_timeout=0.5,
     handler_types={"command": HandlerType("command", 60.0)},
-    foreign_types={
-        "prompt": "Claude Code",
-        "agent": "Claude Code",
-        "http": "Claude Code",
-        "mcp_tool": "Claude Code",
-    },
     expands_env=True,
     redaction=REDACTION,
 )

@@ -4,58 +4,21 @@ from __future__ import annotations
 
 from anyhook.model.tools import Tool, Vocabulary
 
-TOOLS = (
-    "activate_skill",
-    "ask_user",
-    "complete_task",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "get_internal_docs",
-    "glob",
-    "google_web_search",
-    "grep_search",
-    "invoke_agent",
-    "list_directory",
-    "list_mcp_resources",
-    "read_file",
-    "read_many_files",
-    "read_mcp_resource",
-    "replace",
-    "run_shell_command",
-    "save_memory",
-    "search_file_content",
-    "tracker_add_dependency",
-    "tracker_create_task",
-    "tracker_get_task",
-    "tracker_list_tasks",
-    "tracker_update_task",
-    "tracker_visualize",
-    "update_topic",
-    "web_fetch",
-    "write_file",
-    "write_todos",
+TOOLS = tuple(
+    "activate_skill ask_user complete_task enter_plan_mode exit_plan_mode "
+    "get_internal_docs glob google_web_search grep_search invoke_agent "
+    "list_directory list_mcp_resources read_file read_many_files read_mcp_resource "
+    "replace run_shell_command save_memory search_file_content "
+    "tracker_add_dependency tracker_create_task tracker_get_task tracker_list_tasks "
+    "tracker_update_task tracker_visualize update_topic web_fetch write_file "
+    "write_todos".split()
 )
 
-RENAMED_TOOLS = {
-    "Agent": "invoke_agent",
-    "Bash": "run_shell_command",
-    "Edit": "replace",
-    "Glob": "glob",
-    "Grep": "grep_search",
-    "LS": "list_directory",
-    "MultiEdit": "replace",
-    "Read": "read_file",
-    "Shell": "run_shell_command",
-    "Task": "invoke_agent",
-    "TodoWrite": "write_todos",
-    "WebFetch": "web_fetch",
-    "WebSearch": "google_web_search",
-    "Write": "write_file",
-    "edit": "replace",
-    "grep": "grep_search",
-    "ls": "list_directory",
-    "shell": "run_shell_command",
-}
+FOREIGN_TOOLS = tuple(
+    "Agent Bash Edit Glob Grep LS MultiEdit Read Shell Task TodoWrite WebFetch WebSearch "
+    "Write edit grep ls shell".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 TOOL_TABLE = {
     "shell": Tool(("run_shell_command",), {"directory": "dir_path", "background": "is_background"}),

@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
     MAX_LINE,
+    Draft,
     Refusal,
+    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from anyhook.agents.session_reader import Position
-    from anyhook.agents.transcripts import Problems
+    from anyhook.agents.transcripts import Position, Problems
 
 # A change of the header that says only when the session was used last: half of all lines.
 _NEEDLESS = re.compile(rb'\{"\$set":\{"lastUpdated":"[^"\\]*"\}\}\s*\Z')
@@ -102,7 +102,7 @@ class _Reader(SessionReader):
     def _take_header(self, record: dict[str, Any]) -> None:
         is_first = not self.session_id
         self.end_turns()
-        self.queue.release()
+        self.release()
         # Hooks in a subagent get the session that it belongs to.
         own = self.path.parent.name if self._is_subagent else text_in(record, "sessionId")
         self.session_id = own
@@ -115,8 +115,7 @@ class _Reader(SessionReader):
             return
         started = text_in(record, "startTime")
         header = {"timestamp": started}
-        payload = self._payload("SessionStart", header)
-        payload["source"] = "startup" if is_first else "resume"
+        payload = self._payload("SessionStart", header, source="startup" if is_first else "resume")
         self.add(
             Draft(
                 payload,
@@ -141,24 +140,23 @@ class _Reader(SessionReader):
         for part in content if isinstance(content, list) else []:
             response = object_in(part, "functionResponse") if isinstance(part, dict) else {}
             # The result of a call that the file has only in the form of the model's API.
-            before = self.queue.close_call(text_in(response, "id")) if response else None
+            before = self.close_call(text_in(response, "id")) if response else None
             if before is None:
                 continue
             result = object_in(response, "response")
             before.refusal = _refusal_of(text_in(result, "error"))
             if before.refusal is None:
                 call = {"timestamp": record.get("timestamp")}
-                self.queue.add(self._result(before, call, result))
+                self.append(self._result(before, call, result))
         text = join_text_blocks(record.get("displayContent") or content)
         if not text or text.startswith(NOT_A_PROMPT):
             return
         self.end_turns()
-        self.queue.release()
+        self.release()
         self._prompt = text
         if self._is_subagent:
             return  # the prompt of a subagent has no event
-        payload = self._payload("BeforeAgent", record)
-        payload["prompt"] = text
+        payload = self._payload("BeforeAgent", record, prompt=text)
         self.add(Draft(payload, "before_prompt"))
 
     def _take_answer(self, record: dict[str, Any]) -> None:
@@ -172,7 +170,7 @@ class _Reader(SessionReader):
         results = [self._add_call(record, call) for call in objects_in(record, "toolCalls")]
         for result in results:
             if result is not None:
-                self.queue.add(result)
+                self.append(result)
         # The form of a history that was not read from this file.
         for part in objects_in(record, "content"):
             self._add_call(record, object_in(part, "functionCall"))
@@ -193,8 +191,7 @@ class _Reader(SessionReader):
         error = text_in(response, "error")
         output = text_in(response, "output")
         is_changed = output.endswith(CHANGED)
-        payload = self._payload("BeforeTool", record)
-        payload["tool_name"] = name
+        payload = self._payload("BeforeTool", record, tool_name=name)
         payload["tool_input"] = object_in(call, "args")
         reconstructed: tuple[str, ...] = ("tool_input",) if is_changed else ()
         context = _mcp_context(name, text_in(call, "displayName"))
@@ -206,7 +203,7 @@ class _Reader(SessionReader):
             self.hold_call(call_id, Draft(payload, "before_tool", reconstructed, place))
             return None
         before = self.locate(Draft(payload, "before_tool", reconstructed, place))
-        self.queue.add(before)
+        self.append(before)
         is_cancelled = text_in(call, "status") == "cancelled"
         before.refusal = _refusal_of(error, is_cancelled=is_cancelled)
         return None if before.refusal else self._result(before, call, response)
@@ -240,21 +237,21 @@ class _Reader(SessionReader):
         record, _ = last
         if record.get("toolCalls") or not self._prompt:
             return  # the program was killed, or the turn was interrupted
-        payload = self._payload("AfterAgent", record)
-        payload["prompt"] = self._prompt
+        payload = self._payload("AfterAgent", record, prompt=self._prompt)
         payload["prompt_response"] = "\n".join(texts)
         payload["stop_hook_active"] = False
         self.add(Draft(payload, "after_agent", ("prompt_response", "stop_hook_active")), last)
 
     # -- payloads
 
-    def _payload(self, wire: str, record: dict[str, Any]) -> dict[str, Any]:
+    def _payload(self, wire: str, record: dict[str, Any], **members: Any) -> dict[str, Any]:
         return {
             "session_id": self.session_id,
             "transcript_path": self._transcript_path,
             "cwd": self._cwd,
             "hook_event_name": wire,
             "timestamp": text_in(record, "timestamp"),
+            **members,
         }
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from anyhook.agents.spec.settings import HandlerType, HookToggle, SettingsFile
-from anyhook.agents.spec.settings_format import SettingsFormat
+from anyhook.agents.spec.settings import HandlerType, HookToggle, SettingsFile, SettingsFormat
 from anyhook.model.layers import Layer
 
 FORMAT = SettingsFormat(
@@ -19,18 +18,6 @@ FORMAT = SettingsFormat(
         HookToggle(("hooksConfig", "enabled"), "enabled"),
         HookToggle(("hooksConfig", "disabled"), "disabled"),
     ),
-    renamed_events={
-        "BeforeTool": "before_tool",
-        "PreToolUse": "before_tool",
-        "AfterTool": "after_tool",
-        "PostToolUse": "after_tool",
-        "BeforeAgent": "before_prompt",
-        "UserPromptSubmit": "before_prompt",
-        "AfterAgent": "after_agent",
-        "Stop": "after_agent",
-        "PreCompress": "before_compress",
-        "PreCompact": "before_compress",
-    },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     config_dir="{home}/.anyhook",

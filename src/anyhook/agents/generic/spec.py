@@ -71,33 +71,13 @@ DENIALS = {
     "subagent_stop": Denial.CONTINUES,
     "teammate_idle": Denial.CONTINUES,
     **dict.fromkeys(
-        (
-            "session_start",
-            "session_end",
-            "setup",
-            "notification",
-            "instructions_loaded",
-            "message_display",
-            "permission_denied",
-            "subagent_start",
-            "stop_failure",
-            "cwd_changed",
-            "directory_added",
-            "file_changed",
-            "post_compact",
-            "post_model_switch",
-            "before_tool_selection",
-            "interrupt",
-            "prompt_transformed",
-            "after_mcp_call",
-            "agent_error",
-            "session_delete",
-            "after_shell",
-            "after_file_edit",
-            "agent_response",
-            "agent_thought",
-            "after_tab_edit",
-            "workspace_open",
+        tuple(
+            "session_start session_end setup notification instructions_loaded "
+            "message_display permission_denied subagent_start stop_failure cwd_changed "
+            "directory_added file_changed post_compact post_model_switch "
+            "before_tool_selection interrupt prompt_transformed after_mcp_call agent_error "
+            "session_delete after_shell after_file_edit agent_response agent_thought "
+            "after_tab_edit workspace_open".split()
         ),
         Denial.NOTHING,
     ),
@@ -185,20 +165,10 @@ GENERIC = AgentSpec(
         mcp_name="mcp__{server}__{tool}",
     ),
     tool_prefix="mcp__",
-    renamed_tools={
-        "Bash": "shell",
-        "run_shell_command": "shell",
-        "run_terminal_command": "shell",
-        "Write": "write_file",
-        "write_to_file": "write_file",
-        "Edit": "edit_file",
-        "replace": "edit_file",
-        "Read": "read_file",
-        "grep_search": "grep",
-        "search_file_content": "grep",
-        "google_web_search": "web_search",
-        "search_web": "web_search",
-    },
+    foreign_tools=tuple(
+        "Bash run_shell_command run_terminal_command Write write_to_file Edit replace Read "
+        "grep_search search_file_content google_web_search search_web".split()
+    ),
     hook_environment={"ANYHOOK_PROJECT_DIR": "project_dir", "ANYHOOK_SESSION_ID": "session_id"},
     settings_format="anyhook.agents.generic.settings:FORMAT",
 )

@@ -21,29 +21,16 @@ FOREIGN_WORDS = {
 }
 """Words of other agents, and how they are read."""
 DENIABLE = frozenset(
-    {
-        "before_prompt",
-        "user_prompt_expansion",
-        "before_tool",
-        "permission_request",
-        "after_tool",
-        "after_agent",
-    }
+    "before_prompt user_prompt_expansion before_tool permission_request after_tool "
+    "after_agent".split()
 )
 """Events with a decision."""
 PERMISSION = frozenset({"permission_request"})
 TURN = DENIABLE - {"after_agent"} | {"post_tool_use_failure"}
 """Events of a turn, which can be ended."""
 INFORMED = frozenset(
-    {
-        "session_start",
-        "before_prompt",
-        "user_prompt_expansion",
-        "before_tool",
-        "after_tool",
-        "subagent_start",
-        "before_compress",
-    }
+    "session_start before_prompt user_prompt_expansion before_tool after_tool "
+    "subagent_start before_compress".split()
 )
 """Events whose replies can pass context to the agent."""
 

@@ -8,8 +8,8 @@ from anyhook.agents.spec.settings import (
     HandlerType,
     HookToggle,
     SettingsFile,
+    SettingsFormat,
 )
-from anyhook.agents.spec.settings_format import SettingsFormat
 from anyhook.model.layers import Layer
 
 ON_FAILURE = HandlerField("on_failure", "string", words=("continue", "block"))
@@ -64,26 +64,6 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     precedence=PRECEDENCE,
     needs_trust=frozenset({Layer.PROJECT}),
     hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "PreToolUse": "tool.execute.before",
-        "BeforeTool": "tool.execute.before",
-        "PostToolUse": "tool.execute.after",
-        "AfterTool": "tool.execute.after",
-        "PostToolUseFailure": "tool.execute.error",
-        "UserPromptSubmit": "chat.message",
-        "BeforeAgent": "chat.message",
-        "PermissionRequest": "permission.asked",
-        "permission.ask": "permission.asked",
-        "Stop": "session.idle",
-        "AfterAgent": "session.idle",
-        "SubagentStart": "subagent.created",
-        "SubagentStop": "subagent.idle",
-        "SessionStart": "session.created",
-        "SessionEnd": "dispose",
-        "PreCompact": "experimental.session.compacting",
-        "PreCompress": "experimental.session.compacting",
-        "PostCompact": "session.compacted",
-    },
     definition_fields=frozenset({"matcher", "sequential", "hooks", "description"}),
     handler_fields=frozenset({"name", "type", "description", "timeout", "env"}),
     config_dir="{config_home}/opencode",

@@ -1,16 +1,42 @@
-"""OpenCode: its tables, put together."""
+"""The rule sets of OpenCode, and its tables, put together.
+
+What a reply does is decided by the plugin of anyhook, which uses nothing that release 1.18.33 does
+not have. So the rule sets do not differ. The types name one hook more, `permission.ask`: nothing
+calls it, and the plugin answers the event `permission.asked` instead.
+"""
 
 from __future__ import annotations
 
-from anyhook.agents.opencode.observed import DOCUMENTED, OBSERVED
+from anyhook.agents.opencode.events import EVENTS
 from anyhook.agents.opencode.replies import (
     DECISION_WORDS,
+    EXITS,
     FOREIGN_MEMBERS,
     FOREIGN_WORDS,
     OUTPUT,
 )
-from anyhook.agents.opencode.tools import RENAMED_TOOLS, TOOLS, VOCABULARY
-from anyhook.agents.spec import AgentSpec
+from anyhook.agents.opencode.tools import FOREIGN_TOOLS, TOOLS, VOCABULARY
+from anyhook.agents.spec import AgentSpec, Differences, RuleSet
+from anyhook.model.answers import Audience
+
+DOCUMENTED = RuleSet(
+    name="documented",
+    release="plugin documentation and types of 1.18",
+    events=EVENTS,
+    exit_rules={"*": EXITS},
+    warning_audience=Audience.USER,
+)
+
+OBSERVED = Differences(
+    rules={"name": "observed", "release": "1.18.33"},
+    events={
+        "before_tool": {
+            "input_refusal": "The {tool} tool was called with invalid arguments: "
+            "`{argument}` is not a string"
+        }
+    },
+)
+"""What release 1.18.33 does differently from the documentation."""
 
 MISSING_FIELDS = (
     "transcript_path timestamp prompt_id permission_mode effort scratchpad_dir mcp_context "
@@ -51,7 +77,7 @@ OPENCODE = AgentSpec(
     field_defaults={"tool_use_id": "call_id"},
     tool_prefix="",
     foreign_tool_prefixes={"mcp__": "SERVER_TOOL", "mcp_": "SERVER_TOOL"},
-    renamed_tools=RENAMED_TOOLS,
+    foreign_tools=FOREIGN_TOOLS,
     hook_environment={
         "OPENCODE_PROJECT_DIR": "project_dir",
         "OPENCODE_SESSION_ID": "session_id",

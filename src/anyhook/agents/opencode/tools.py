@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from anyhook.model.tools import Tool, Vocabulary
 
-TOOLS = (
-    "apply_patch",
-    "bash",
-    "edit",
-    "glob",
-    "grep",
-    "invalid",
-    "lsp",
-    "plan_exit",
-    "question",
-    "read",
-    "skill",
-    "task",
-    "todowrite",
-    "webfetch",
-    "websearch",
-    "write",
+TOOLS = tuple(
+    "apply_patch bash edit glob grep invalid lsp plan_exit question read skill task "
+    "todowrite webfetch websearch write".split()
 )
 
 TOOL_TABLE = {
@@ -53,35 +39,13 @@ TOOL_TABLE = {
     "exit_plan_mode": Tool(("plan_exit",)),
 }
 
-RENAMED_TOOLS = {
-    "Agent": "task",
-    "AskUserQuestion": "question",
-    "Bash": "bash",
-    "Edit": "edit",
-    "ExitPlanMode": "plan_exit",
-    "Glob": "glob",
-    "Grep": "grep",
-    "MultiEdit": "edit",
-    "Read": "read",
-    "Skill": "skill",
-    "Task": "task",
-    "TodoWrite": "todowrite",
-    "WebFetch": "webfetch",
-    "WebSearch": "websearch",
-    "Write": "write",
-    "activate_skill": "skill",
-    "edit_file": "edit",
-    "google_web_search": "websearch",
-    "grep_search": "grep",
-    "invoke_agent": "task",
-    "read_file": "read",
-    "replace": "edit",
-    "run_shell_command": "bash",
-    "shell": "bash",
-    "web_fetch": "webfetch",
-    "write_file": "write",
-    "write_todos": "todowrite",
-}
+FOREIGN_TOOLS = tuple(
+    "Agent AskUserQuestion Bash Edit ExitPlanMode Glob Grep MultiEdit Read Skill Task "
+    "TodoWrite WebFetch WebSearch Write activate_skill edit_file google_web_search "
+    "grep_search invoke_agent read_file replace run_shell_command shell web_fetch "
+    "write_file write_todos".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="OpenCode",

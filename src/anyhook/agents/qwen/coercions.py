@@ -1,4 +1,6 @@
-"""How Qwen Code 0.24 interprets replies: it merges those of all hooks, and checks no types.
+"""How Qwen Code 0.24 interprets what commands print, and replies.
+
+It merges the replies of all hooks, and checks no types.
 
 Sources: `hookAggregator.ts`, `types.ts` and `toolHookTriggers.ts` of release 0.24.4.
 """
@@ -7,6 +9,8 @@ from __future__ import annotations
 
 from anyhook.agents.gemini.coercions import COERCIONS as GEMINI
 from anyhook.agents.gemini.coercions import is_truthy, to_string
+from anyhook.agents.printed import PrintedOutput
+from anyhook.agents.printed import classify as classify_json
 from anyhook.agents.spec import SPECIFIC, Coercions
 from anyhook.model.answers import Outcome
 
@@ -36,6 +40,19 @@ WORDS = {
 }
 PERMISSIONS = {word: WORDS[word] for word in ("allow", "deny", "ask")}
 DENIALS = ("block", "deny")
+
+
+# -- what commands print
+
+
+def classify(printed: str) -> PrintedOutput:
+    """Return the form of a stream of which only objects are JSON, and broken ones are malformed."""
+    output = classify_json(printed)
+    if output.form == "json" and not isinstance(output.value, dict):
+        return PrintedOutput("text", output.text)
+    if output.form == "text" and output.text.startswith("{"):
+        return output.replace(form="malformed")
+    return output
 
 
 # -- one reply, which may be merged

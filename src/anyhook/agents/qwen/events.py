@@ -9,9 +9,9 @@ from functools import partial
 
 from anyhook.agents.qwen.tools import VOCABULARY
 from anyhook.agents.spec import Denial, EventSpec, PlainText
-from anyhook.agents.spec.rules import EMPTY
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.layers import Layer
+from anyhook.model.record import EMPTY
 from anyhook.model.sequence import SEQUENCE
 
 COMMON = frozenset({"system_message", "suppress_output"})
@@ -163,10 +163,8 @@ EVENTS = (
         "StopFailure",
         subject="error",
         subjects=tuple(
-            (
-                "rate_limit authentication_failed billing_error invalid_request server_error "
-                "max_output_tokens loop_detected unknown"
-            ).split()
+            "rate_limit authentication_failed billing_error invalid_request server_error "
+            "max_output_tokens loop_detected unknown".split()
         ),
     ),
     _notice(

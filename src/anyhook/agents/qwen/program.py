@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from anyhook.agents.gemini.program import folder_is_trusted
-from anyhook.agents.program import AgentProgram, Workplace
+from anyhook.agents.program import AgentProgram
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "openai"}},
@@ -18,19 +18,15 @@ SETTINGS = {
 """A key instead of an account; no updates, statistics and work in the background."""
 
 
-def _arguments(prompt: str, _place: Workplace) -> tuple[str, ...]:
-    return (
-        *("-p", prompt),
-        *("--approval-mode", "yolo"),
-        *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
-    )
-
-
 PROGRAM = AgentProgram(
     name="qwen",
     executables=("qwen",),
     api="openai-chat",
-    arguments=_arguments,
+    arguments=lambda prompt, _place: (
+        *("-p", prompt),
+        *("--approval-mode", "yolo"),
+        *("--allowed-mcp-server-names", "none"),  # those of the user could not be reached
+    ),
     environment=lambda place: {
         "OPENAI_API_KEY": "made-up",
         "OPENAI_BASE_URL": f"{place.model_url}/v1",

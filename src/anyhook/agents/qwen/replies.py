@@ -33,14 +33,9 @@ STOP_DENIES = (
     "subagent_stop",
 )
 """Events on which `continue: false` is a denial: the turn goes on. So it is on PreToolUse."""
-TOP_LEVEL = (
-    "post_tool_batch",
-    "before_prompt",
-    "user_prompt_expansion",
-    "after_agent",
-    "subagent_stop",
-    "todo_created",
-    "todo_completed",
+TOP_LEVEL = tuple(
+    "post_tool_batch before_prompt user_prompt_expansion after_agent subagent_stop "
+    "todo_created todo_completed".split()
 )
 """Events that a top-level `decision` denies."""
 

@@ -89,15 +89,6 @@ FORMAT = GEMINI_FORMAT.replace(
     # 0.24.4 drops the file without a word. It accepts comments.
     rejected_json=frozenset({"comma"}),
     hook_toggles=HOOK_TOGGLES,
-    renamed_events={
-        "BeforeTool": "PreToolUse",
-        "AfterTool": "PostToolUse",
-        "BeforeAgent": "UserPromptSubmit",
-        "AfterAgent": "Stop",
-        "PreCompress": "PreCompact",
-        "TaskCreated": "TodoCreated",
-        "TaskCompleted": "TodoCompleted",
-    },
     home_variable=None,
     config_dir="{home}/.qwen",
     config_variable="QWEN_HOME",
@@ -106,7 +97,6 @@ FORMAT = GEMINI_FORMAT.replace(
     short_timeout=0.0,
     long_timeout=6 * 3600.0,
     handler_types=HANDLER_TYPES,
-    foreign_types={"agent": "Claude Code", "mcp_tool": "Claude Code"},
     shells={
         "bash": (("bash", "-c"), ("sh", "-c")),
         "powershell": (("powershell", "-Command"), ("pwsh", "-Command")),

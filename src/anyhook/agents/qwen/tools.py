@@ -126,16 +126,11 @@ TOOL_TABLE = {
     "exit_plan_mode": Tool(("exit_plan_mode",)),
 }
 
-RENAMED_TOOLS = {
-    "LS": "list_directory",
-    "MultiEdit": "edit",
-    "ask_user": "ask_user_question",
-    "google_web_search": "web_search",
-    "invoke_agent": "agent",
-    "run_terminal_command": "run_shell_command",
-    "write_to_file": "write_file",
-    "write_todos": "todo_write",
-}
+FOREIGN_TOOLS = tuple(
+    "LS MultiEdit ask_user google_web_search invoke_agent run_terminal_command "
+    "write_to_file write_todos".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="Qwen Code",

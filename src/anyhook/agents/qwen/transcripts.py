@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from anyhook.agents.session_reader import Draft, SessionReader
 from anyhook.agents.transcripts import (
+    Draft,
     Refusal,
+    SessionReader,
     TranscriptFormat,
     join_text_blocks,
     object_in,
@@ -26,7 +27,7 @@ from anyhook.agents.transcripts import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from anyhook.agents.session_reader import Position
+    from anyhook.agents.transcripts import Position
 
 
 # Snapshots, and telemetry of everything but calls. The first members of the record, so that no
@@ -93,21 +94,19 @@ class _Reader(SessionReader):
             payload["agent_type"] = agent_type
             self.add(Draft(payload, "subagent_start"))
             return
-        payload = self._payload("SessionStart", record)
-        payload["source"] = "startup"
+        payload = self._payload("SessionStart", record, source="startup")
         self.add(Draft(payload, "session_start", ("source",)))
 
     def take_user(self, record: dict[str, Any]) -> None:
         self.end_turns()
-        self.queue.release()
+        self.release()
         is_typed = record.get("provenance", "real_user") == "real_user"
         if self._is_subagent or not is_typed or record.get("subtype") == "notification":
             return
         typed = text_in(object_in(record, "systemPayload"), "displayText")
         text = typed or _text_of(record)
         if text:
-            payload = self._payload("UserPromptSubmit", record)
-            payload["prompt"] = text
+            payload = self._payload("UserPromptSubmit", record, prompt=text)
             self.add(Draft(payload, "before_prompt"))
 
     # -- calls
@@ -120,8 +119,7 @@ class _Reader(SessionReader):
             name = text_in(call, "name")
             if not call_id or not name:
                 continue
-            payload = self._payload("PreToolUse", record)
-            payload["tool_name"] = name
+            payload = self._payload("PreToolUse", record, tool_name=name)
             payload["tool_input"] = object_in(call, "args")
             payload["tool_use_id"] = call_id
             payload["tool_call_id"] = call_id
@@ -135,7 +133,7 @@ class _Reader(SessionReader):
         if subtype == "chat_compression":
             self._add_compaction(record, data)
         elif subtype == "ui_telemetry" and event.get("event.name") == "qwen-code.tool_call":
-            call = self.queue.find_call(text_in(event, "call_id"))
+            call = self.find_call(text_in(event, "call_id"))
             if call is not None:
                 self._telemetry[text_in(event, "call_id")] = event
                 if text_in(event, "prompt_id"):
@@ -146,7 +144,7 @@ class _Reader(SessionReader):
         for part in objects_in(object_in(record, "message"), "parts"):
             response = object_in(part, "functionResponse")
             call_id = text_in(response, "id")
-            call = self.queue.close_call(call_id)
+            call = self.close_call(call_id)
             if call is not None:
                 telemetry = self._telemetry.pop(call_id, {})
                 self._join(record, call, object_in(response, "response"), result, telemetry)
@@ -213,8 +211,7 @@ class _Reader(SessionReader):
         if not text or any("functionCall" in part for part in parts):
             return  # the program was killed, or stopped the turn
         wire = "SubagentStop" if self._is_subagent else "Stop"
-        payload = self._payload(wire, record)
-        payload["stop_hook_active"] = False
+        payload = self._payload(wire, record, stop_hook_active=False)
         event = "after_agent"
         if self._is_subagent:
             event = "subagent_stop"
@@ -225,28 +222,25 @@ class _Reader(SessionReader):
 
     def _add_compaction(self, record: dict[str, Any], data: dict[str, Any]) -> None:
         self.end_turns()
-        self.queue.release()
+        self.release()
         trigger = text_in(object_in(data, "info"), "triggerReason")
         is_manual = trigger == "manual"
         reconstructed = () if trigger in ("manual", "auto") else ("trigger",)
-        payload = self._payload("PreCompact", record)
-        payload["trigger"] = "manual" if is_manual else "auto"
+        payload = self._payload("PreCompact", record, trigger="manual" if is_manual else "auto")
         self.add(Draft(payload, "before_compress", reconstructed))
-        payload = self._payload("PostCompact", record)
-        payload["trigger"] = "manual" if is_manual else "auto"
+        payload = self._payload("PostCompact", record, trigger="manual" if is_manual else "auto")
         history = objects_in(data, "compressedHistory")
         text = join_text_blocks(history[0].get("parts")) if history else ""
         summary = SUMMARY.match(text)
         payload["compact_summary"] = summary[0] if summary else text
         self.add(Draft(payload, "post_compact", (*reconstructed, "compact_summary")))
-        payload = self._payload("SessionStart", record)
-        payload["source"] = "compact"
+        payload = self._payload("SessionStart", record, source="compact")
         self.add(Draft(payload, "session_start"))
 
     # -- payloads
 
-    def _payload(self, wire: str, record: dict[str, Any]) -> dict[str, Any]:
-        """Return the members that events have in common, in the order of the program."""
+    def _payload(self, wire: str, record: dict[str, Any], **members: Any) -> dict[str, Any]:
+        """Return what payloads have in common, in the order of the program, and other members."""
         payload: dict[str, Any] = {
             "session_id": record["sessionId"],
             "transcript_path": self._transcript_path,
@@ -258,7 +252,7 @@ class _Reader(SessionReader):
             payload["permission_mode"] = self._permission_mode
         if self._is_subagent:
             payload["agent_id"] = text_in(record, "agentId")
-        return payload
+        return {**payload, **members}
 
     takers: ClassVar = {
         "user": take_user,

@@ -11,7 +11,6 @@ from functools import cached_property
 from anyhook.agents.entry import event_of_shape, load_object
 from anyhook.agents.spec.rules import (
     BLOCKS,
-    EMPTY,
     WARNS,
     Coercions,
     Continuation,
@@ -27,7 +26,7 @@ from anyhook.agents.spec.rules import (
     usual_exits,
 )
 from anyhook.errors import UnknownEventError, UnknownNameError
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from anyhook.agents.capabilities import Support
-    from anyhook.agents.spec.settings_format import SettingsFormat
+    from anyhook.agents.spec.settings import SettingsFormat
     from anyhook.model.answers import Outcome
     from anyhook.model.events import Event
     from anyhook.model.tools import Vocabulary
@@ -164,7 +163,9 @@ class AgentSpec(Record):
             of `anyhook.agents.translate.DEFAULTS`.
         tool_prefix: Prefix of the names of MCP tools.
         foreign_tool_prefixes: Prefix in other agents to the form of names here.
-        renamed_tools: Tool name of older releases and of other agents to the name to write.
+        foreign_tools: Names of tools of other agents that authors write by mistake. What to write
+            follows from the vocabularies of all agents (`anyhook.agents.tool_names`).
+        renamed_tools: Those of them that no vocabulary has to the name to write.
         tool_aliases: Tool name of older releases to today's name. A matcher with either of them
             matches the tool.
         session_variables: Entry of `Answer.extra` with variables that all later hooks of the
@@ -209,6 +210,7 @@ class AgentSpec(Record):
     field_defaults: Mapping[str, str] = EMPTY
     tool_prefix: str
     foreign_tool_prefixes: Mapping[str, str] = EMPTY
+    foreign_tools: tuple[str, ...] = ()
     renamed_tools: Mapping[str, str] = EMPTY
     tool_aliases: Mapping[str, str] = EMPTY
     session_variables: str = ""
@@ -268,14 +270,23 @@ class AgentSpec(Record):
         explanation = None
         owners = agents_of_event(name)
         if owners:
-            owner = get_agent(owners[0])
-            counterpart = self.by_canonical.get(owner.event(name).canonical)
+            counterpart = self.counterpart_of(name)
             advice = f"use {counterpart.wire}" if counterpart else f"{self.title} has no such event"
-            explanation = f"it is an event of {owner.title}; {advice}"
+            explanation = f"it is an event of {get_agent(owners[0]).title}; {advice}"
         candidates: Mapping[str, EventSpec] = self.by_wire
         if closest(name, candidates) is None and closest(name, self.by_canonical) is not None:
             candidates = self.by_canonical
         raise UnknownEventError(self.title, name, candidates, explanation)
+
+    def counterpart_of(self, name: str) -> EventSpec | None:
+        """Return the event for one that another agent names so; `None` if there is none."""
+        from anyhook.agents import agents_of_event, get_agent
+
+        for owner in agents_of_event(name):
+            canonical = get_agent(owner).event(name).canonical
+            if canonical in self.by_canonical:
+                return self.by_canonical[canonical]
+        return None
 
     # -- forms
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
-from types import MappingProxyType
 
 from anyhook.agents.entry import load_object
 from anyhook.model.answers import Audience
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
     from anyhook.model.layers import Layer
-
-EMPTY: Mapping[Any, Any] = MappingProxyType({})
-"""The default of attributes that are mappings; a default must not be mutable."""
 
 
 class PlainText(StrEnum):

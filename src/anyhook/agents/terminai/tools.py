@@ -38,27 +38,11 @@ TOOL_TABLE = {
 }
 """The program's name of each tool, then the reference's."""
 
-RENAMED_TOOLS = {
-    "edit": "edit_file",
-    "shell": "run_terminal_command",
-    "grep": "grep_search",
-    "ls": "list_files",
-    "web_search": "search_web",
-    "Bash": "run_terminal_command",
-    "Write": "write_to_file",
-    "Edit": "edit_file",
-    "MultiEdit": "edit_file",
-    "Read": "read_file",
-    "Glob": "glob_files",
-    "Grep": "grep_search",
-    "LS": "list_files",
-    "WebFetch": "web_fetch",
-    "WebSearch": "search_web",
-    "TodoWrite": "manage_todos",
-    "Task": "delegate_to_agent",
-    "Agent": "delegate_to_agent",
-    "invoke_agent": "delegate_to_agent",
-}
+FOREIGN_TOOLS = tuple(
+    "edit shell grep ls web_search Bash Write Edit MultiEdit Read Glob Grep LS WebFetch "
+    "WebSearch TodoWrite Task Agent invoke_agent".split()
+)
+"""Names of tools of other agents that authors write by mistake."""
 
 VOCABULARY = Vocabulary(
     agent="TerminaI",
