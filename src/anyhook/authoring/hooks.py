@@ -203,11 +203,13 @@ class Hooks(HookFunctions, EventDecorators):
             fields: Other fields of the event.
 
         Raises:
-            UsageError: If there is no such event or expectation.
+            UsageError: If there is no such event or expectation, or the input is no mapping.
         """
         if not is_event(event):
             raise UsageError(f"there is no event {event!r}")
         check_word("expect", expect, EXPECTATIONS)
+        if input is not None and not hasattr(input, "keys"):
+            raise UsageError(f'input={input!r}: write a dict, like {{"command": "ls"}}')
         if tool is not None:
             fields |= {"tool_name": tool, "tool_input": dict(input or {})}
         frame = caller(1)  # the line of the example, for reports
