@@ -252,6 +252,22 @@ def test_a_matcher_of_which_a_part_hits_something_is_not(here, name):
     assert only(here, name).word is HealthWord.UNKNOWN
 
 
+@pytest.mark.parametrize("text", [f"#!/bin/sh\n{DENY}\n", HOOK_FILE])
+def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(here, text):
+    is_python = text == HOOK_FILE
+    path = script(here, text, "guard.py" if is_python else "guard.sh")
+    command = f"python3 {path}" if is_python else str(path)
+    entries = [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]},
+        {"matcher": "Write", "hooks": [{"type": "command", "command": command, "async": True}]},
+    ]
+    (here / ".claude").mkdir()
+    settings = json.dumps({"hooks": {"PreToolUse": entries}}, indent=1)
+    (here / ".claude" / "settings.json").write_text(settings)
+
+    assert words(here, "claude") == [HealthWord.UNKNOWN, HealthWord.BROKEN]
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
     path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")

@@ -103,8 +103,11 @@ def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
 
 def powerless_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a function whose denial has no effect, because the agent does not wait for it."""
-    for use in file.uses:
-        spec = engine.agent.by_canonical.get(use.event)
-        if spec and "deny" in use.abilities and is_powerless(spec, file.handler):
-            place = Place(str(file.path), use.line)
-            yield diagnose("background-guard", f"{use.name}: {POWERLESS}", place)
+    for definition, handler in file.hooks:
+        spec = engine.agent.by_canonical.get(definition.event)
+        if spec is None or not is_powerless(spec, handler):
+            continue
+        for use in file.uses:
+            if use.event == definition.event and "deny" in use.abilities:
+                text = f"{handler.label!r}: {use.name}: {POWERLESS}"
+                yield diagnose("background-guard", text, handler.place, handler=handler.label)
