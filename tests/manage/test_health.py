@@ -268,6 +268,41 @@ def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(h
     assert words(here, "claude") == [HealthWord.UNKNOWN, HealthWord.BROKEN]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 FILE > /dev/null",
+        "python3 FILE 2>&1",
+        "python3 FILE < /dev/null",
+        "python3 FILE &",
+        "python3 FILE | tee log",
+        "true || python3 FILE",
+        "echo FILE",
+        "python3 -c pass FILE",
+        "# python3 FILE",
+    ],
+)
+def test_a_command_line_that_may_not_run_its_file_does_not_work_by_examples(here, run, line):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    hook = only(here, "claude")
+
+    assert hook.word is HealthWord.UNKNOWN
+    assert hook.evidence.startswith("its file passes its own examples")
+    assert hook.settle == "anyhook probe --agent claude"
+
+
+@pytest.mark.parametrize("line", ["cd / && python3 FILE", "FILE 2>/dev/null", "exec python3 FILE"])
+def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, line):
+    path = script(here, f"#!/usr/bin/env python3\n{HOOK_FILE}", "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.WORKS
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
     path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")
