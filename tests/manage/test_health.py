@@ -303,6 +303,33 @@ def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, l
     assert only(here, "claude").word is HealthWord.WORKS
 
 
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+@pytest.mark.parametrize(
+    ("subjects", "matcher", "word"),
+    [
+        ('"shell"', "{write}", HealthWord.BROKEN),
+        ('"shell", "mcp__x__y"', "{write}", HealthWord.BROKEN),
+        ('"shell"', "{write}|{shell}", HealthWord.WORKS),
+        ('"shell"', "", HealthWord.WORKS),
+        ('"shell", "mcp__x__*"', "{write}", HealthWord.WORKS),
+        ('*["shell"]', "{write}", HealthWord.WORKS),
+    ],
+)
+def test_a_matcher_that_hits_no_tool_of_its_file_is_broken(
+    here, run, name, subjects, matcher, word
+):
+    vocabulary = get_agent(name).vocabulary
+    path = script(here, HOOK_FILE.replace('"shell"', subjects, 1), "guard.py")
+    names = {"write": vocabulary.name("write_file"), "shell": vocabulary.name("shell")}
+    configure(here, name, f"python3 {path}", matcher=matcher.format(**names))
+    run("test", str(path), "--agent", name)
+
+    hook = only(here, name)
+
+    assert hook.word is word
+    assert ("does not match" in hook.evidence) is (word is HealthWord.BROKEN)
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
     path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")

@@ -190,7 +190,9 @@ class _Facts:
                 continue
             # As a warning, `no-shebang` stands for a script that the system starts nevertheless.
             cannot_start = fact.code == "no-shebang" and fact.severity is Severity.ERROR
-            if not cannot_start and fact.code not in BREAKING:
+            # Without a hook, it is about a matcher of which another part may match something.
+            is_unreached = fact.code == "dead-matcher" and fact.handler is not None
+            if not cannot_start and not is_unreached and fact.code not in BREAKING:
                 continue
             file = fact.place.file if fact.place is not None else ""
             if fact.place is not None:
