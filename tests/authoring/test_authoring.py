@@ -416,6 +416,11 @@ def test_mistakes_are_reported_with_what_was_meant():
         hooks.answer(make_event("before_tool", agent="claude", tool="shell", input={}))
 
 
+def test_the_arguments_of_an_example_are_a_mapping():
+    with pytest.raises(UsageError, match="write a dict, like"):
+        Hooks().example(tool="shell", input="ls", expect="none")
+
+
 def test_the_small_words_say_what_they_mean():
     assert str(defer().outcome) == "defer"
     assert change_request(model="m").llm_request == {"model": "m"}

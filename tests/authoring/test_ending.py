@@ -85,6 +85,28 @@ def test_a_hook_ends_at_once_and_nothing_behind_run_is_executed(end, parts):
     assert "last words" not in err
 
 
+def test_what_the_file_prints_while_it_is_loaded_is_not_in_front_of_the_reply(end):
+    code, err, _ = end("-u", above="print('loading')", before="print('main')", inside="print(1)")
+
+    assert code == 0
+    printed = [line for line in err.splitlines() if line in ("loading", "main", "1")]
+    assert printed == ["loading", "main", "1"]
+
+
+def test_a_program_that_embeds_hooks_prints_at_once_again(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import os\nfrom anyhook import Engine\nfrom anyhook.authoring import Hooks\n"
+        "hooks = Hooks()\nprint(1)\nhooks.register(Engine.load('.', home='.'))\n"
+        "print(2)\nos._exit(0)\n"
+    )
+    command = [sys.executable, "-u", str(program)]
+
+    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
+
+    assert done.stdout == b"1\n2\n"
+
+
 @pytest.mark.parametrize(
     "above",
     [

@@ -160,6 +160,12 @@ def test_events_are_found(home, capsys, arguments, numbers):
     assert code == (OK if numbers else PROBLEMS)
 
 
+def test_what_is_shown_already_is_not_repeated_as_the_place_of_a_hit(home, capsys):
+    main(["history", "search", "build"])
+
+    assert capsys.readouterr().out.count("rm -rf build") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "note"),
     [

@@ -7,7 +7,7 @@ from rich.table import Table
 
 from anyhook.cli import main
 from anyhook.cli.output import UNWRAPPED, console
-from anyhook.cli.render import make_table, print_quoted
+from anyhook.cli.render import make_table, print_quoted, print_rows
 
 
 def print_table(text):
@@ -56,6 +56,26 @@ def test_a_word_that_is_cut_shows_it(capsys, monkeypatch):
     _, row = capsys.readouterr().out.splitlines()
     assert len(row) <= 30
     assert row.endswith("…")
+
+
+def test_a_long_column_stands_below_its_rows_in_a_narrow_terminal(capsys, monkeypatch):
+    rows = [["guard.py", "/a/very/long/path/of/a/guard.py", "1"], ["context.py", "/b.py", "12"]]
+
+    monkeypatch.setenv("COLUMNS", "40")
+    print_rows(console(), ("hook", "place", "runs"), rows, below=["place"])
+    narrow = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "120")
+    print_rows(console(), ("hook", "place", "runs"), rows, below=["place"])
+    wide = capsys.readouterr().out
+
+    assert narrow.splitlines() == [
+        "hook        runs",
+        "guard.py    1",
+        "    /a/very/long/path/of/a/guard.py",
+        "context.py  12",
+        "    /b.py",
+    ]
+    assert wide.splitlines()[1].split() == ["guard.py", "/a/very/long/path/of/a/guard.py", "1"]
 
 
 @pytest.mark.parametrize("columns", ["99999999", "0", "-5", "wide", "", "9" * 5000])

@@ -49,6 +49,9 @@ git -c core.hooksPath=/dev/null commit -m x
 git config --global core.hooksPath /tmp/none
 echo 'exit 0' > .git/hooks/pre-commit
 script -c 'anyhook allow K3F9QX' /dev/null
+expect -c 'spawn anyhook allow K3F9QX; interact'
+CLAUDE_CONFIG_DIR=/tmp/none claude -p go
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=/x; git commit -m x
 """.strip().splitlines()
 UNSEEN = r"""
 git apply remove-hooks.patch
@@ -62,6 +65,7 @@ TOOLS = [
     ("edit_file", {"file_path": ".anyhook/guard-git.py", "old_string": "a", "new_string": "b"}),
     ("mcp__files__write_file", {"path": ".gemini/settings.json", "content": "{}"}),
     ("mcp__files__delete_file", {"path": ".anyhook/guard-git.py"}),
+    ("mcp__shell__run_command", {"command": "anyhook disable guard-git.py"}),
 ]
 
 

@@ -252,6 +252,84 @@ def test_a_matcher_of_which_a_part_hits_something_is_not(here, name):
     assert only(here, name).word is HealthWord.UNKNOWN
 
 
+@pytest.mark.parametrize("text", [f"#!/bin/sh\n{DENY}\n", HOOK_FILE])
+def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(here, text):
+    is_python = text == HOOK_FILE
+    path = script(here, text, "guard.py" if is_python else "guard.sh")
+    command = f"python3 {path}" if is_python else str(path)
+    entries = [
+        {"matcher": "Bash", "hooks": [{"type": "command", "command": command}]},
+        {"matcher": "Write", "hooks": [{"type": "command", "command": command, "async": True}]},
+    ]
+    (here / ".claude").mkdir()
+    settings = json.dumps({"hooks": {"PreToolUse": entries}}, indent=1)
+    (here / ".claude" / "settings.json").write_text(settings)
+
+    assert words(here, "claude") == [HealthWord.UNKNOWN, HealthWord.BROKEN]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 FILE > /dev/null",
+        "python3 FILE 2>&1",
+        "python3 FILE < /dev/null",
+        "python3 FILE &",
+        "python3 FILE | tee log",
+        "true || python3 FILE",
+        "echo FILE",
+        "python3 -c pass FILE",
+        "# python3 FILE",
+    ],
+)
+def test_a_command_line_that_may_not_run_its_file_does_not_work_by_examples(here, run, line):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    hook = only(here, "claude")
+
+    assert hook.word is HealthWord.UNKNOWN
+    assert hook.evidence.startswith("its file passes its own examples")
+    assert hook.settle == "anyhook probe --agent claude"
+
+
+@pytest.mark.parametrize("line", ["cd / && python3 FILE", "FILE 2>/dev/null", "exec python3 FILE"])
+def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, line):
+    path = script(here, f"#!/usr/bin/env python3\n{HOOK_FILE}", "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.WORKS
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+@pytest.mark.parametrize(
+    ("subjects", "matcher", "word"),
+    [
+        ('"shell"', "{write}", HealthWord.BROKEN),
+        ('"shell", "mcp__x__y"', "{write}", HealthWord.BROKEN),
+        ('"shell"', "{write}|{shell}", HealthWord.WORKS),
+        ('"shell"', "", HealthWord.WORKS),
+        ('"shell", "mcp__x__*"', "{write}", HealthWord.WORKS),
+        ('*["shell"]', "{write}", HealthWord.WORKS),
+    ],
+)
+def test_a_matcher_that_hits_no_tool_of_its_file_is_broken(
+    here, run, name, subjects, matcher, word
+):
+    vocabulary = get_agent(name).vocabulary
+    path = script(here, HOOK_FILE.replace('"shell"', subjects, 1), "guard.py")
+    names = {"write": vocabulary.name("write_file"), "shell": vocabulary.name("shell")}
+    configure(here, name, f"python3 {path}", matcher=matcher.format(**names))
+    run("test", str(path), "--agent", name)
+
+    hook = only(here, name)
+
+    assert hook.word is word
+    assert ("does not match" in hook.evidence) is (word is HealthWord.BROKEN)
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
     path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")

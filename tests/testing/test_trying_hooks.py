@@ -289,3 +289,59 @@ def test_nothing_is_shortened_where_the_output_is_no_terminal(run, hook_file):
     assert [word for word in rows[0].split() if word != "#"][:3] == ["event", "what", "expect"]
     assert f'shell {{"command": "{command}"}}' in rows[1]
     assert rows[2].split()[:3] == ["2", "before_tool", "glob"]
+
+
+HANGS = """
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks(timeout=0.05)
+
+@hooks.before_tool("shell")
+def guard(event):
+    while not isinstance(event.call.command, TYPE):
+        pass
+    return deny("use `make clean`")
+
+hooks.example(tool="shell", input={"command": "rm -r build"}, expect="deny")
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "problem"),
+    [("list", "with a number for 'command' of shell, the hooks fail"), ("str", "with a list")],
+)
+def test_a_hook_that_hangs_is_ended_and_reported(run, hook_file, kind, problem):
+    path = hook_file(HANGS.replace("TYPE", kind))
+
+    code, out, _ = run("test", str(path), "--agent", "claude")
+
+    assert code == 1
+    assert "TimeoutError: it ran out of time" in " ".join(out.split())
+    assert problem in out
+
+
+def test_a_field_of_a_wrong_type_is_left_out_as_in_the_agent(run, hook_file):
+    path = hook_file(
+        """
+        from anyhook.authoring import Hooks, deny
+
+        hooks = Hooks()
+
+        @hooks.before_tool("shell")
+        def guard(event):
+            return deny(5)
+
+        hooks.example(tool="shell", input={"command": "ls"}, expect="deny")
+
+        if __name__ == "__main__":
+            hooks.run()
+        """
+    )
+
+    code, out, _ = run("test", str(path), "--agent", "claude")
+
+    assert code == 0
+    assert "guard: reason must be a string, not a number; left out" in " ".join(out.split())

@@ -6,6 +6,7 @@ import sys
 
 from anyhook._compat import caller
 from anyhook.authoring.functions import HookFunction, HookFunctions, check_word
+from anyhook.authoring.process_exit import hold_prints, release_prints
 from anyhook.authoring.run import answer_failed_load, run
 from anyhook.errors import UsageError
 from anyhook.model.event import ToolEvent
@@ -96,8 +97,10 @@ class Hooks(HookFunctions, EventDecorators):
         self._is_used = False
         main = caller(1).f_globals
         is_started = main.get("__name__") == "__main__" and "__file__" in main
-        if on_crash == "deny" and is_started and not loading and not on_run:
-            self._deny_failed_load()
+        if is_started and not loading and not on_run:
+            hold_prints()
+            if on_crash == "deny":
+                self._deny_failed_load()
 
     def _deny_failed_load(self) -> None:
         """Let an exception that ends the file before it runs its functions be a crash of them."""
@@ -206,11 +209,13 @@ class Hooks(HookFunctions, EventDecorators):
             fields: Other fields of the event.
 
         Raises:
-            UsageError: If there is no such event or expectation.
+            UsageError: If there is no such event or expectation, or the input is no mapping.
         """
         if not is_event(event):
             raise UsageError(f"there is no event {event!r}")
         check_word("expect", expect, EXPECTATIONS)
+        if input is not None and not hasattr(input, "keys"):
+            raise UsageError(f'input={input!r}: write a dict, like {{"command": "ls"}}')
         if tool is not None:
             fields |= {"tool_name": tool, "tool_input": dict(input or {})}
         frame = caller(1)  # the line of the example, for reports
@@ -248,6 +253,7 @@ class Hooks(HookFunctions, EventDecorators):
         from anyhook.authoring.register import register
 
         self._is_used = True
+        release_prints()
         register(self, engine)
 
     def run(self, argv: Sequence[str] | None = None) -> NoReturn:

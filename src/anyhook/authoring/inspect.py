@@ -44,6 +44,8 @@ class Use(Record):
         event: Canonical name of its event.
         subjects: What it is for.
         abilities: What it may ask of the agent.
+        has_all_subjects: Whether everything that it is for is written out; what a name stands for
+            is not known.
     """
 
     event: str
@@ -51,6 +53,7 @@ class Use(Record):
     name: str
     line: int
     abilities: tuple[str, ...]
+    has_all_subjects: bool = True
 
 
 def scan(path: Path) -> list[Use]:
@@ -155,6 +158,7 @@ def _uses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Use]:
         for argument in arguments:
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                 subjects += (argument.value,)
+        has_all_subjects = len(subjects) == len(arguments)
         if event == "on" and subjects:
             event, subjects = subjects[0], subjects[1:]
         if event_class(event).name == event:
@@ -164,6 +168,7 @@ def _uses(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Use]:
                 name=function.name,
                 line=function.lineno,
                 abilities=tuple(dict.fromkeys(_abilities(function))),
+                has_all_subjects=has_all_subjects,
             )
 
 

@@ -214,6 +214,31 @@ def _call_late(is_running: LockType, seconds: float, calls: list[Callable[[], No
             call()
 
 
+def hold_prints() -> None:
+    """Keep back what a hook file prints while it is loaded, until `release_prints`.
+
+    In front of the answer it would make the reply unreadable. Python holds it back by itself,
+    unless `-u` or PYTHONUNBUFFERED is set.
+    """
+    stream: Any = sys.stdout
+    if getattr(stream, "write_through", False):
+        stream.reconfigure(write_through=False)
+        _held_streams.append(stream)
+
+
+def release_prints() -> None:
+    """Write what `hold_prints` has kept back, and from now on everything at once again."""
+    for stream in _held_streams:
+        try:
+            stream.reconfigure(write_through=True)
+        except Exception:  # noqa: BLE001, S112 - the hook has closed it
+            continue
+    _held_streams.clear()
+
+
+_held_streams: list[Any] = []
+
+
 class FallbackExit(Record):
     """What happens if an answer cannot be delivered: an exit code can still deny.
 

@@ -29,6 +29,7 @@ from anyhook.authoring.process_exit import (
     end_process,
     exit_now,
     getpid,
+    release_prints,
 )
 from anyhook.errors import AnyhookError
 from anyhook.model.answers import BLOCKING_EXIT, FAILURE_EXIT, NO_OPINION, Answer, Outcome
@@ -95,6 +96,7 @@ def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None)
         message = f"{hooks.name} is a hook: an agent sends it an event. Try: anyhook test FILE"
         _leave(message)
     output = StandardOutput()
+    release_prints()  # standard output is standard error now
     payload = _read_stdin() if payload is None else payload
     elapsed = _take_elapsed()
     is_collecting = gc.isenabled()

@@ -8,6 +8,7 @@ from anyhook.authoring.inspect import Use, gaps, never_runs, scan
 from anyhook.checks.scripts import POWERLESS, is_powerless
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
+from anyhook.matching.matchers import compile_matcher
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.suggest import closest
@@ -101,10 +102,39 @@ def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
             yield diagnose("unknown-subject", text, Place(str(file.path), use.line))
 
 
+def unreached_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a matcher that matches none of the tools that the functions of the file are for."""
+    for definition, handler in file.hooks:
+        form = engine.agent.form(definition.form)
+        spec = form.by_canonical[definition.event]
+        uses = [use for use in file.uses if use.event == definition.event]
+        is_written_out = all(use.subjects and use.has_all_subjects for use in uses)
+        if spec.subject != "tool_name" or not uses or not is_written_out:
+            continue
+        names: list[str] = []
+        for use in uses:
+            for subject in use.subjects:
+                names += form.vocabulary.tool_names(subject)
+        matcher = compile_matcher(definition.matcher, spec.matcher_style)
+        may_match = matcher.expression is None or engine.guard.may_match(definition)
+        has_patterns = any("*" in name for name in names)
+        if has_patterns or not may_match or any(map(matcher.matches, names)):
+            continue
+        text = (
+            f"{handler.label!r}: its functions on {spec.wire} are for "
+            f"{', '.join(dict.fromkeys(names))}, which the matcher {matcher.pattern!r} does not "
+            "match; name one of them in the matcher"
+        )
+        yield diagnose("dead-matcher", text, handler.place, handler=handler.label)
+
+
 def powerless_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report a function whose denial has no effect, because the agent does not wait for it."""
-    for use in file.uses:
-        spec = engine.agent.by_canonical.get(use.event)
-        if spec and "deny" in use.abilities and is_powerless(spec, file.handler):
-            place = Place(str(file.path), use.line)
-            yield diagnose("background-guard", f"{use.name}: {POWERLESS}", place)
+    for definition, handler in file.hooks:
+        spec = engine.agent.by_canonical.get(definition.event)
+        if spec is None or not is_powerless(spec, handler):
+            continue
+        for use in file.uses:
+            if use.event == definition.event and "deny" in use.abilities:
+                text = f"{handler.label!r}: {use.name}: {POWERLESS}"
+                yield diagnose("background-guard", text, handler.place, handler=handler.label)

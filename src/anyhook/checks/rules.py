@@ -77,6 +77,7 @@ HOOK_FILE_RULES = (
     hook_files.missing_run,
     hook_files.missing_abilities,
     hook_files.unknown_subjects,
+    hook_files.unreached_functions,
     hook_files.powerless_functions,
 )
 """Rules about the files that are written with `anyhook.authoring`."""

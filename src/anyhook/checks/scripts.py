@@ -234,7 +234,8 @@ def _has_member(reply: ScriptOutput, member: str) -> bool:
 def background_guards(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report a denial that has no effect, because the agent does not wait for the hook."""
     if script.facts.denies and is_powerless(hook.spec, hook.handler):
-        yield hook.diagnose("background-guard", POWERLESS, script.place())
+        # The place is that of the entry: others may start the same script and wait for it.
+        yield hook.diagnose("background-guard", POWERLESS)
 
 
 def is_powerless(spec: EventSpec, handler: HandlerSpec) -> bool:

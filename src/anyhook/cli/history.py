@@ -28,6 +28,7 @@ from anyhook.cli.render import (
     make_table,
     name_text,
     outcome_text,
+    print_rows,
     runs_table,
     status_text,
 )
@@ -357,21 +358,24 @@ def search_events(
     if not hits:
         out.print("No event was found.")
         return 1
-    table = make_table("time", "event", "tool", "decision", "what", "session", "number")
+    headings = ("time", "event", "tool", "decision", "what", "session", "number")
+    rows: list[list[str | Text]] = []
     for item in hits:
         decision = outcome_text(item.verdict)
         if item.verdict == NO_VERDICT and item.refusal is not None:
             decision = Text("refused", style=CAUTION)
-        table.add_row(
-            Text(show_time(item.time), style="dim"),
-            name_text(item.event),
-            name_text(item.tool or ""),
-            decision,
-            _hit_text(item, chosen.text),
-            Text(name_text(names[item.session]), style=ACCENT),
-            str(item.id),
+        rows.append(
+            [
+                Text(show_time(item.time), style="dim"),
+                name_text(item.event),
+                name_text(item.tool or ""),
+                decision,
+                _hit_text(item, chosen.text),
+                Text(name_text(names[item.session]), style=ACCENT),
+                str(item.id),
+            ]
         )
-    out.print(table)
+    print_rows(out, headings, rows, below=["what"])
     out.print(f"To see all of one: anyhook history show --event {hits[0].id}", style="dim")
     _print_limit(out, len(hits), limit)
     return OK
@@ -388,9 +392,11 @@ def _hit_text(event: RecordedEvent, words: str) -> Text:
     subject = subject_of(event)[:MAX_HIT]
     hit = printable(hit_of(event, words, MAX_HIT))
     text = Text(subject)
-    if hit and hit.strip("…") not in subject:
+    searched = [word.strip('"*') for word in words.split()]
+    shows_all = all(word.lower() in subject.lower() for word in searched)
+    if hit and not shows_all and hit.strip("…") not in subject:
         text.append(f"\n{hit}", style="dim")
-    text.highlight_words([word.strip('"*') for word in words.split()], "bold", case_sensitive=False)
+    text.highlight_words(searched, "bold", case_sensitive=False)
     return text
 
 

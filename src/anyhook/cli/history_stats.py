@@ -13,8 +13,8 @@ from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     counts_text,
-    make_table,
     name_text,
+    print_rows,
     progress,
     rates_table,
 )
@@ -55,23 +55,24 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
     out.print(f"{count_of(total, 'event')} in {count_of(numbers.sessions, 'session')}")
     out.print(rates_table(numbers.outcomes, numbers.sessions_with, total, numbers.sessions))
     if numbers.hooks:
-        table = make_table(
-            "hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest", "last"
-        )
+        headings = ("hook", "place", "runs", "decisions", "failed", "warned", "mean", "slowest")
+        rows: list[list[str | Text]] = []
         for hook in numbers.hooks:
             as_shadow = f" ({hook.shadow:,} as a shadow)" if hook.shadow else ""
-            table.add_row(
-                Text(name_text(hook.hook)),
-                Text(name_text(hook.place), style="dim"),
-                Text.assemble(f"{hook.runs:,}", (as_shadow, SHADOW)),
-                counts_text(hook.outcomes),
-                Text(str(hook.failures or ""), style=BAD),
-                Text(str(hook.warnings or ""), style=CAUTION),
-                "" if hook.seconds is None else show_span(hook.seconds),
-                "" if hook.slowest is None else show_span(hook.slowest),
-                Text(show_time(hook.last), style="dim"),
+            rows.append(
+                [
+                    Text(name_text(hook.hook)),
+                    Text(name_text(hook.place), style="dim"),
+                    Text.assemble(f"{hook.runs:,}", (as_shadow, SHADOW)),
+                    counts_text(hook.outcomes),
+                    Text(str(hook.failures or ""), style=BAD),
+                    Text(str(hook.warnings or ""), style=CAUTION),
+                    "" if hook.seconds is None else show_span(hook.seconds),
+                    "" if hook.slowest is None else show_span(hook.slowest),
+                    Text(show_time(hook.last), style="dim"),
+                ]
             )
-        out.print(table)
+        print_rows(out, (*headings, "last"), rows, below=["place", "last"])
     else:
         out.print("No hook has run on these events.", style="dim")
     for title, counts in (("events", numbers.events), ("tools", numbers.tools)):

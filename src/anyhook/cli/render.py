@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
+from rich.padding import Padding
+from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
@@ -119,6 +121,32 @@ def make_table(
         overflow: OverflowMethod = "ellipsis" if is_fixed else "fold"
         table.add_column(heading, no_wrap=is_fixed, justify=justify, overflow=overflow)
     return table
+
+
+def print_rows(
+    out: Console,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str | Text]],
+    *,
+    below: Collection[str],
+) -> None:
+    """Print a table; in a narrow terminal the columns of `below` stand under their rows."""
+    is_wide = out.width >= WIDE
+    kept = [heading for heading in headings if is_wide or heading not in below]
+    table = make_table(*kept, no_wrap=() if is_wide else kept)
+    under: list[Text] = []
+    for row in rows:
+        cells = dict(zip(headings, row, strict=True))
+        table.add_row(*[cells[heading] for heading in kept])
+        under.append(Text("  ").join([Text.assemble(cells[name]) for name in below]))
+    if is_wide:
+        out.print(table)
+        return
+    header, *lines = out.render_lines(table, pad=False)
+    out.print(Segments([*header, Segment.line()]))
+    for line, text in zip(lines, under, strict=True):
+        out.print(Segments([*line, Segment.line()]))
+        out.print(Padding(text, (0, 0, 0, 4), expand=False))
 
 
 # -- questions

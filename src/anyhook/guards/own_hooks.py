@@ -108,6 +108,10 @@ AGENTS = {
     *("claude", "codex", "copilot", "cursor-agent", "gemini", "opencode", "qwen", "terminai"),
     *("claude-code", "gemini-cli", "qwen-code"),  # packages
 }
+# Variables with which an agent reads other settings than those that hold its hooks.
+MOVING = re.compile(r"\b(?:CLAUDE_CONFIG_DIR|(?:CODEX|COPILOT|GEMINI_CLI|QWEN)_HOME)=")
+# The directory of hooks of git as a variable.
+SETS_HOOKS = re.compile(r"\bGIT_CONFIG_(?:KEY_\d+|PARAMETERS)=\S*core\.hookspath", re.IGNORECASE)
 # Characters of a message about changed guards.
 MAX_MESSAGE = 2000
 ASK_USER = "Only the user changes guards. Tell them what is in your way, and why."
@@ -122,22 +126,30 @@ def guard_own_hooks(event):
     whole = [f"**/{name}" for name in sorted(DIRECTORIES)]
     changes = [*event.writes(*SETTINGS, *OWN), *event.deletes(*SETTINGS, *OWN, *whole)]
     reasons = [f"{match.why}, which belongs to the guards" for match in changes if match.certain]
-    reasons += [f"{match.why}, which weakens a guard" for match in weakening_calls(event)]
+    calls = list(weakening_calls(event))
+    reasons += [f"{match.why}, which weakens a guard" for match in calls if match.certain]
     reasons += [f"`{it.source}` weakens a guard" for it in event.commands if is_weakening(it)]
+    if SETS_HOOKS.search(event.text):
+        uses = [it.source for it in event.commands if it.program == "git"]
+        reasons += [f"`{source}` runs without the hooks of git" for source in uses]
     if reasons:
         return deny(f"{reasons[0]}. {ASK_USER}")
     doubts = [match.why for match in changes if is_unknown(match)]
+    doubts += [match.why for match in calls if match.command and match.command.program]
     doubts += [f"`{it.source}` may change a guard" for it in event.commands if may_change(it)]
+    if MOVING.search(event.text):
+        started = [it.source for it in event.commands if it.program in AGENTS]
+        doubts += [f"`{source}` starts an agent with other settings" for source in started]
     if doubts:
         return ask(f"{doubts[0]}. Is that what you want?")
     return None
 
 
 def weakening_calls(event):
-    """Yield what certainly runs a command that weakens a guard."""
+    """Yield what runs a command that weakens a guard, or may run it."""
     for words in map(str.split, WEAKENING):
         for match in event.runs(*words):
-            if match.certain and not match.command.has_options(["--dry-run"]):
+            if match.command is None or not match.command.has_options(["--dry-run"]):
                 yield match
 
 
@@ -260,6 +272,7 @@ terminai --yolo
 git clean -f .claude
 git config core.hooksPath /dev/null
 git -c core.hooksPath=/dev/null commit -m x
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=x git commit -m x
 git commit --no-verify -m x
 pkill -f anyhook
 kill $(pgrep anyhook)
@@ -283,6 +296,12 @@ git checkout HEAD~20 -- .claude/settings.json
 git reset x .claude
 git restore .claude
 git stash -- .claude
+anyhook $ACTION git
+CLAUDE_CONFIG_DIR=x claude -p hi
+env CODEX_HOME=x codex exec hi
+export QWEN_HOME=x; qwen -p hi
+COPILOT_HOME=x copilot -p hi
+GEMINI_CLI_HOME=x gemini -p hi
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
@@ -309,10 +328,15 @@ echo --no-verify core.hooksPath=x
 pkill node
 tar xf backup.tar
 npm version --no-verify
+echo $CODEX_HOME
+ls $CLAUDE_CONFIG_DIR
+grep GIT_CONFIG_KEY_0=core.hooksPath x
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 own = {"path": ".github/hooks/x", "content": ""}
 hooks.example(tool="mcp__files__write_file", input=own, expect="ask", agents=["claude"])
+disable = {"command": "anyhook disable git"}
+hooks.example(tool="mcp__shell__run_command", input=disable, expect="ask", agents=["claude"])
 hooks.example(tool="read_file", input={"file_path": ".claude/settings.json"}, expect="none")
 hooks.example("session_start", source="startup", expect="none")
 hooks.example("after_agent", prompt="Say hello", prompt_response="Hello", expect="none")

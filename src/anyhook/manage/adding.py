@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -273,7 +272,7 @@ def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -
     names: list[str] = []
     for function in functions:
         for subject in function.subjects:
-            names += _tool_names(agent, subject) if is_tool_event else [subject]
+            names += agent.vocabulary.tool_names(subject) if is_tool_event else [subject]
     unique = list(dict.fromkeys(names))
     has_patterns = is_tool_event and any("*" in name for name in unique)
     if not is_expression and not has_patterns:
@@ -284,20 +283,6 @@ def _matcher(agent: AgentSpec, spec: EventSpec, functions: list[HookFunction]) -
         escaped = name.replace(".", r"\.") if is_tool_event else re.escape(name)
         patterns.append(escaped.replace(r"\*", "*").replace("*", ".*"))
     return f"^(?:{'|'.join(patterns)})$"
-
-
-def _tool_names(agent: AgentSpec, subject: str) -> list[str]:
-    """Return the agent's names of the tools that a subject, which may be a pattern, stands for."""
-    vocabulary = agent.vocabulary
-    names: list[str] = []
-    for canonical, tool in vocabulary.tools.items():
-        if fnmatchcase(canonical, subject):
-            names.extend(tool.names)
-    # A pattern may also match tools of extensions, and an unknown name may be one of them.
-    is_pattern = "*" in subject and subject not in vocabulary.tools
-    if not names or is_pattern:
-        names += vocabulary.name_patterns(subject)
-    return names
 
 
 # -- the hook file in a command

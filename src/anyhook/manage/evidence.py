@@ -45,6 +45,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
+from anyhook.shell import read_commands
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ PACKAGE_LEVELS = 4
 """Directories above a program in which its package may be."""
 MAX_PACKAGE_FILE = 1024 * 1024
 VERSION = re.compile(r"\d+\.\d+\.\d+")
+MERGES_STDERR = re.compile(r"2>\s*&\s*1")
 LAST_RUNS = 3
 """Runs that count for whether a hook fails now."""
 
@@ -108,6 +110,8 @@ class Evidence(Record, kw_only=False):
         runs: Its runs with its present content.
         trials: Trials of its present entry and content, the newest first.
         old_trials: Trials of another entry, content or release of the agent, the newest first.
+        passes_alone: Whether its file has passed its own examples, and its command line does more
+            than to start that file, so that this shows nothing about the hook.
         reach: How many events should have reached it, and how many did.
     """
 
@@ -115,6 +119,7 @@ class Evidence(Record, kw_only=False):
     trials: tuple[Trial, ...]
     old_trials: tuple[Trial, ...]
     reach: Reach
+    passes_alone: bool = False
 
 
 # -- the hook
@@ -165,6 +170,31 @@ def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = 
         if digest is not None:
             digests.add(digest)
     return digests
+
+
+def only_starts_file(handler: HandlerSpec, file: str) -> bool:
+    """Return whether a hook does nothing but start a hook file, so that its reply is the file's.
+
+    With another command line (`cat guard.py`, `guard.py > log`, `guard.py | tee log`) the file may
+    not run, or the agent may not get what it answers.
+    """
+    line = handler.command or shlex.join(handler.argv or ())
+    if line.rstrip().endswith("&") or MERGES_STDERR.search(line):
+        return False
+    commands = [command for command in read_commands(line) if command.program != "cd"]
+    if not commands:
+        return False
+    *others, last = commands
+    takes_reply = any(not redirect.operator.startswith("2") for redirect in last.redirects)
+    if takes_reply or any(other not in last.wrappers for other in others):
+        return False
+    names = [word.replace("\\", "/").rpartition("/")[2] for word in (last.program, *last.operands)]
+    name = Path(file).name
+    if last.program.startswith("python"):
+        return names[1:2] == [name] and last.options.keys().isdisjoint({"-c", "-m"})
+    if last.program == "anyhook":
+        return names[1:2] == ["run"] and name in names[2:]
+    return names[0] == name
 
 
 def is_guard(hook: CheckedHook) -> bool:
@@ -230,6 +260,8 @@ def evidence_of(
         entry=identity.entry,
         file=identity.file,
     )
+    only_starts = only_starts_file(handler, identity.file)
+    passes_alone = False
     current: list[Trial] = []
     old: list[Trial] = []
     version = installed_version(engine.agent.name, engine.environ) if trials else ""
@@ -237,10 +269,19 @@ def evidence_of(
         has_same_entry = trial.entry in ("", identity.entry)
         has_same_release = not (trial.release and version) or trial.release.endswith(f" {version}")
         is_current = has_same_entry and has_same_release and trial.content == identity.content
+        if is_current and trial.is_good and not trial.entry and not only_starts:
+            passes_alone = True
+            continue
         (current if is_current else old).append(trial)
-    runs = _runs_of(history, engine, definition, handler)
+    runs = _runs_of(history, engine, definition, handler, by_itself=only_starts)
     reach = _reach_of(history, engine, definition, handler, identity)
-    return Evidence(runs, tuple(current), tuple(old), reach)
+    return Evidence(
+        runs=runs,
+        trials=tuple(current),
+        old_trials=tuple(old),
+        reach=reach,
+        passes_alone=passes_alone,
+    )
 
 
 def installed_version(agent: str, environ: Mapping[str, str]) -> str:
@@ -301,10 +342,15 @@ def _is_for(history: History, engine: Engine, handler: HandlerSpec, number: int)
 
 
 def _runs_of(
-    history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
+    history: History,
+    engine: Engine,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    *,
+    by_itself: bool,
 ) -> Runs:
     is_of_project = handler.layer is Layer.PROJECT
-    digests = recorded_digests(engine, handler)
+    digests = recorded_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
         history,
         versions_with_digests(history, digests),

@@ -190,7 +190,9 @@ class _Facts:
                 continue
             # As a warning, `no-shebang` stands for a script that the system starts nevertheless.
             cannot_start = fact.code == "no-shebang" and fact.severity is Severity.ERROR
-            if not cannot_start and fact.code not in BREAKING:
+            # Without a hook, it is about a matcher of which another part may match something.
+            is_unreached = fact.code == "dead-matcher" and fact.handler is not None
+            if not cannot_start and not is_unreached and fact.code not in BREAKING:
                 continue
             file = fact.place.file if fact.place is not None else ""
             if fact.place is not None:
@@ -303,16 +305,20 @@ class _Judge:
             text = f"it ran {_times(runs.count)} since {_day(runs.first)} and decided nothing"
         else:
             text = "it was not seen to run with its present content"
-        return self._unknown(row, text, old)
+        if evidence.passes_alone:
+            text = "its file passes its own examples, but its command line was not seen to run it"
+        return self._unknown(row, text, old, can_test_file=not evidence.passes_alone)
 
-    def _unknown(self, row: HookRow, evidence: str, old: tuple[str, ...] = ()) -> HookHealth:
+    def _unknown(
+        self, row: HookRow, evidence: str, old: tuple[str, ...] = (), *, can_test_file: bool = True
+    ) -> HookHealth:
         """Return that nothing shows whether a hook works, with the command line that settles it."""
         agent = self._engine.agent.name
         settle = "anyhook test --init"
         if get_program(agent) is not None:
             settle = f"anyhook probe --agent {agent}"
         hook = self._hooks.get(id(row.handler))
-        for path in hook.files() if hook is not None else ():
+        for path in hook.files() if hook is not None and can_test_file else ():
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
                 name = os.path.relpath(path) if is_inside else str(path)

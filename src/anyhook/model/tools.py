@@ -167,6 +167,23 @@ class Vocabulary(Record):
         names = [self.mcp_name.format(server=rest[: i + 1], tool=rest[i:]) for i in stars]
         return names or [pattern]
 
+    def tool_names(self, subject: str) -> list[str]:
+        """Return the agent's names of the tools that the subject of a function stands for.
+
+        The subject is a name or a pattern; so may be the names, for tools of MCP servers.
+        """
+        from fnmatch import fnmatchcase
+
+        names: list[str] = []
+        for canonical, tool in self.tools.items():
+            if fnmatchcase(canonical, subject):
+                names.extend(tool.names)
+        # A pattern may also match tools of extensions, and an unknown name may be one of them.
+        is_pattern = "*" in subject and subject not in self.tools
+        if not names or is_pattern:
+            names += self.name_patterns(subject)
+        return names
+
     def mcp_names(self, name: str) -> list[str]:
         """Return the canonical names that the agent's name of an MCP tool may stand for.
 

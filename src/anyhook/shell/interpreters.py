@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
@@ -35,6 +36,11 @@ _CLIENTS = {"psql": "--command", "mysql": "--execute", "sqlite3": ""}
 _CLIENT_RUNS = expression(
     r"\\!\s*([^\n]*)|^\s*\.(?:shell|system)\s+([^\n]*)|^\s*system\s+([^;\n]*)", re.MULTILINE
 )
+_TCL_RUNS = expression(
+    r"(?:^|[;\n{\[])\s*(?:spawn|exec|system)\s+(?:-(?:ignore\s+)?[a-z]+\s+)*((?:[^;\n\]}\\]|\\.)+)"
+)
+_TCL_HIDDEN = expression(r"\b(?:send|eval|source|subst|uplevel)\b|\bopen\s+\"?\|")
+"""Commands of Tcl with which more runs than its text shows."""
 _NO_PROGRAM = frozenset("-V --version -v -h --help -i -l -m --module -c -e".split())
 
 
@@ -191,6 +197,18 @@ def _run_client(reader: Reader, call: ExpandedCall) -> None:
             reader.read_text(line, call.scope, (*call.wrappers, own))
 
 
+def _run_tcl(reader: Reader, call: ExpandedCall) -> None:
+    """Add `expect` or `tclsh`, and the programs that its code starts."""
+    own = reader.add(call)
+    words = [value.text for value in call.values[1:]]
+    codes = [code for option, code in pairwise(words) if option == "-c"]
+    if not words or words[-1] == "-":
+        codes.append(call.scope.input.text or "")
+    for code in codes:
+        texts = [runs[1] for runs in _TCL_RUNS.finditer(code)]
+        _read_calls(reader, call, own, texts, not _TCL_HIDDEN.search(code))
+
+
 def _run_crontab(reader: Reader, call: ExpandedCall) -> None:
     """Add `crontab`, and what the lines of its input run."""
     own = reader.add(call)
@@ -218,6 +236,7 @@ INTERPRETER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(("vi", "vim", "nvim", "view", "ex", "gvim", "rvim"), _run_editor),
     **dict.fromkeys(_CLIENTS, _run_client),
     **dict.fromkeys(("at", "batch"), _run_later),
+    **dict.fromkeys(("expect", "tclsh"), _run_tcl),
     "crontab": _run_crontab,
 }
 """Program to the function that adds what it runs."""

@@ -20,7 +20,7 @@ from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
 from anyhook.shell.scope import NO_INPUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anyhook.shell.parser import Step
     from anyhook.shell.scope import Scope
@@ -41,6 +41,15 @@ _GIT_RUNS = expression(
     re.IGNORECASE | re.DOTALL,
 )
 """Settings of Git whose value is a command line."""
+_GIT_VARIABLES = {
+    "GIT_ASKPASS": "core.askpass",
+    "GIT_EDITOR": "core.editor",
+    "GIT_EXTERNAL_DIFF": "diff.external",
+    "GIT_PAGER": "core.pager",
+    "GIT_SEQUENCE_EDITOR": "sequence.editor",
+    "GIT_SSH_COMMAND": "core.sshcommand",
+}
+_GIT_KEY = "GIT_CONFIG_KEY_"
 _GIT_NO_PROGRAM = expression(r"(?:true|false|cache|store|osxkeychain|manager)?")
 _SSH_RUNS = expression(
     r"\s*(?:proxycommand|localcommand|knownhostscommand)[=\s](.*)", re.IGNORECASE
@@ -233,12 +242,50 @@ class Reader:
             # It runs when git is used, if at all.
             if text:
                 self.read_value(Value(text, VAGUE), scope, wrappers)
+        if program == "git":
+            self._read_git_variables(scope, wrappers)
         for key in keys:
             for option in TEXT_OPTIONS.get(key, ()):
                 for value in (options or command.read.options).get(option, ()):
                     text = _text_of_option(key, value)
                     if text:
                         self.read_value(value._replace(text=text), scope, wrappers)
+
+    def _read_git_variables(self, scope: Scope, wrappers: tuple[Command, ...]) -> None:
+        """Add the command lines that variables of the line hold for Git."""
+        settings = list(_git_settings(scope.variables))
+        if not settings:
+            return
+        # What they run is not read with the same variables again and again.
+        inner = scope.copy()
+        for name in scope.variables:
+            if name.startswith("GIT_"):
+                del inner.variables[name]
+        for setting in settings:
+            text = _text_of_option("git", setting)
+            if text:
+                self.read_value(setting._replace(text=text), inner, wrappers)
+
+
+def _git_settings(variables: Mapping[str, str | None]) -> Iterator[Value]:
+    """Yield the settings that variables of a line give to Git, as behind its option `-c`."""
+    for name, text in variables.items():
+        if not text:
+            continue
+        if name in _GIT_VARIABLES:
+            yield Value(f"{_GIT_VARIABLES[name]}={text}")
+        elif name.startswith(_GIT_KEY):
+            setting = variables.get(f"GIT_CONFIG_VALUE_{name.removeprefix(_GIT_KEY)}")
+            if setting is None:
+                yield Value(f"{text}=$VALUE", VAGUE)
+            else:
+                yield Value(f"{text}={setting}")
+        elif name == "GIT_CONFIG_PARAMETERS":
+            try:
+                # `'core.pager=less'`, and `'core.pager'='less'` from release 2.31 on.
+                yield from map(Value, shlex.split(text.replace("'='", "=")))
+            except ValueError:  # Git does nothing then
+                continue
 
 
 def _text_of_option(key: str, value: Value) -> str:

@@ -11,13 +11,12 @@ from anyhook.agents.capabilities import ABILITIES, Support, abilities_of, suppor
 from anyhook.authoring.hooks import Example
 from anyhook.authoring.inspect import STOP_FLAG, never_runs
 from anyhook.authoring.load import load_hooks
-from anyhook.authoring.process_exit import Deadline
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 from anyhook.model.record import Record
 from anyhook.testing.events import missing_in
 from anyhook.testing.promises import PromisedDenial, open_crashes, refused_advice
-from anyhook.testing.running import run_on_example
+from anyhook.testing.running import run_in_time
 from anyhook.trust.loaded_code import LoadedCode, noting
 
 if TYPE_CHECKING:
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from anyhook.model.answers import Answer
     from anyhook.sandbox.keeper import SandboxRun
     from anyhook.testing.running import HookRun
-
-EXAMPLE_TIMEOUT = 30.0
-"""Seconds, for hooks without a timeout of their own."""
 
 
 class ExampleResult(Record, kw_only=False):
@@ -122,8 +118,7 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     if missing is not None:
         return ExampleResult(example, agent, "absent", missing)
     try:
-        with Deadline(hooks.timeout or EXAMPLE_TIMEOUT, _raise_timeout):
-            run = run_on_example(hooks, example, agent)
+        run = run_in_time(hooks, example, agent)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - any failure of the hook is a result
@@ -159,10 +154,6 @@ def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
         return ExampleResult(example, agent, "failed", got, notes, run)
     status = "degraded" if run.notes else "ok"
     return ExampleResult(example, agent, status, got, run.notes, run)
-
-
-def _raise_timeout() -> None:
-    raise TimeoutError("it ran out of time")
 
 
 # -- hooks that never let the agent end

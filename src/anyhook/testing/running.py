@@ -16,8 +16,10 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.degrade import fit
+from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
 from anyhook.authoring.hooks import Hooks
 from anyhook.authoring.load import load_hooks
+from anyhook.authoring.process_exit import Deadline
 from anyhook.errors import UsageError
 from anyhook.journal.records import RECORDED, REHEARSAL
 from anyhook.model.answers import BLOCKING_EXIT, NO_OPINION, Answer, Outcome
@@ -32,11 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Example
     from anyhook.model.diagnostics import Diagnostic
 
 PROCESS_TIMEOUT = 60.0
 """Seconds."""
+EXAMPLE_TIMEOUT = 30.0
+"""Seconds, for hooks without a timeout of their own."""
 
 
 class HookRun(Record, kw_only=False):
@@ -125,12 +130,35 @@ def run_on_example(hooks: Hooks, example: Example, agent: str) -> HookRun:
     return run_hook(hooks, example.event, agent=agent, **fields)
 
 
+def run_in_time(hooks: Hooks, example: Example, agent: str) -> HookRun:
+    """Call hooks on the event of an example, and end them when their time is over.
+
+    Raises:
+        TimeoutError: If they take longer than their timeout, or 30 seconds without one.
+        Exception: What `run_hook` raises.
+    """
+    with Deadline(hooks.timeout or EXAMPLE_TIMEOUT, _raise_timeout):
+        return run_on_example(hooks, example, agent)
+
+
+def _raise_timeout() -> None:
+    raise TimeoutError("it ran out of time")
+
+
 def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:
     event, _ = decode_event(agent, payload)
     spec = agent.by_canonical.get(event.name)
     if spec is None:
         return HookRun(agent.name, payload, NO_OPINION, None)
-    answer, notes = fit(agent, event, hooks.answer(event, agent), name=hooks.name)
+    dropped: list[str] = []
+
+    def call(function: HookFunction, event: Any) -> Answer:
+        answer, problems = drop_wrong_fields(to_answer(function, call_function(function, event)))
+        dropped.extend(f"{function.name}: {problem}" for problem in problems)
+        return answer
+
+    answer, notes = fit(agent, event, hooks.decide(event, agent, call), name=hooks.name)
+    notes = [*dropped, *notes]
     message = stderr_message(agent, spec.canonical, answer)
     if message is None:
         exit_code, empty_reply, stderr = 0, spec.no_opinion_output, ""
