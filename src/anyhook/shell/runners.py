@@ -31,11 +31,11 @@ _CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
 
 RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
-        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command dbus-run-"
-        " session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob"
-        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0 setpriv setsid start-"
-        " stop-daemon stdbuf strace systemd-run time torsocks toybox unbuffer unshare uvx"
-        " valgrind winpty xargs xvfb-run".split(),
+        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command"
+        " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice"
+        " nocorrect noglob nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0"
+        " setpriv setsid start-stop-daemon stdbuf strace systemd-run time torsocks toybox"
+        " unbuffer unshare uvx valgrind winpty xargs xvfb-run".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
