@@ -245,10 +245,11 @@ From the rules of gitleaks, commit {commit}.
 Copyright (c) 2019 Zachary Rice, MIT License: see `gitleaks-license.txt` in this directory.
 """
 
-RULES: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+RULES: tuple[tuple[str, str, str, str], ...] = (
 '''
 TAIL = ''')
-"""Kind, marks, pattern, example, in which `{20:abc}` stands for 20 characters that repeat `abc`."""
+"""Kind, marks with blanks between them, pattern, and example, in which `{20:abc}` stands for 20
+characters that repeat `abc`."""
 '''
 
 
@@ -256,8 +257,8 @@ def text_of(rules: list[Rule], commit: str) -> str:
     """Return the text of the module."""
     rows = []
     for rule in rules:
-        marks = ", ".join(f'"{mark}"' for mark in rule.marks)
-        rows.append(f'    ("{rule.kind}", ({marks},), r"{rule.pattern}", "{rule.example}"),\n')
+        marks = " ".join(rule.marks)
+        rows.append(f'    ("{rule.kind}", "{marks}", r"{rule.pattern}", "{rule.example}"),\n')
     return HEAD.replace("{commit}", commit) + "".join(rows) + TAIL
 
 

@@ -8,7 +8,11 @@ are not at the start.
 from __future__ import annotations
 
 from anyhook.secrets.gitleaks import RULES
-from anyhook.secrets.kind import BODY, START, SecretKind
+from anyhook.secrets.kind import START, SecretKind
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 PRIVATE_KEYS = (
     SecretKind(
@@ -36,59 +40,46 @@ PRIVATE_KEYS = (
         follows=" ?[0-9]",
     ),
 )
+
+
+def _kind(
+    label: str, marks: str, patterns: str | tuple[str, ...], example: str, **options: Any
+) -> SecretKind:
+    """Return a kind whose marks are given as one text with blanks between them."""
+    if isinstance(patterns, str):
+        patterns = (patterns,)
+    return SecretKind(label, tuple(marks.split()), patterns, example, **options)
+
+
 TOKENS = (
-    SecretKind(
-        "anthropic-key",
-        ("sk-ant-",),
-        (r"sk-ant-[A-Za-z0-9_-]{16,}",),
-        "sk-ant-api03-{64:EXAMPLE0}",
-    ),
-    SecretKind(
+    _kind("anthropic-key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-api03-{64:EXAMPLE0}"),
+    _kind(
         "api-key",
-        ("sk-", "sk_", "rk_"),
-        (rf"{START}(?:sk|rk)[-_](?!ant-)[A-Za-z0-9_-]{{20,}}",),
+        "sk- sk_ rk_",
+        rf"{START}(?:sk|rk)[-_](?!ant-)[A-Za-z0-9_-]{{20,}}",
         "sk-{48:EXAMPLE0}",
     ),
-    SecretKind(
-        "webhook-secret", ("whsec_",), (r"whsec_[A-Za-z0-9+/=]{20,}",), "whsec_{32:EXAMPLE0}"
-    ),
-    SecretKind(
+    _kind("webhook-secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{20,}", "whsec_{32:EXAMPLE0}"),
+    _kind(
         "github-token",
-        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-        (r"(?:gh[pousr]_|github_pat_)[A-Za-z0-9]{20}[A-Za-z0-9_]*",),
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        r"(?:gh[pousr]_|github_pat_)[A-Za-z0-9]{20}[A-Za-z0-9_]*",
         "ghp_{36:EXAMPLE0}",
     ),
-    SecretKind(
+    _kind(
         "gitlab-token",
-        (
-            *(
-                "glpat-",
-                "glptt-",
-                "gldt-",
-                "glrt-",
-                "glrtr-",
-                "glcbt-",
-                "glffct-",
-                "glft-",
-                "glimt-",
-            ),
-            *("glagent-", "gloas-", "glsoat-", "glwt-", "_gitlab_session="),
-        ),
+        "glpat- glptt- gldt- glrt- glrtr- glcbt- glffct- glft- glimt- glagent- gloas- glsoat- glwt-"
+        " _gitlab_session=",
         (
             r"gl(?:pat|ptt|dt|rtr?|cbt|ffct|ft|imt|agent|oas|soat|wt)-[A-Za-z0-9_.-]{19,}[A-Za-z0-9_-]",
             r"_gitlab_session=(?P<secret>[0-9a-f]{32,})",
         ),
         "glpat-{20:EXAMPLE0}",
     ),
-    SecretKind(
-        "gitlab-token",
-        ("gr1348941",),
-        (r"GR1348941[A-Za-z0-9_-]{20,}",),
-        any_case=True,
-    ),
-    SecretKind(
+    _kind("gitlab-token", "gr1348941", r"GR1348941[A-Za-z0-9_-]{20,}", "", any_case=True),
+    _kind(
         "slack-token",
-        (*[f"xox{kind}-" for kind in "abcdeoprs"], "xoxe.xox", "xapp-"),
+        "xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xox xapp-",
         (
             r"xox[abcdeoprs]-[A-Za-z0-9-]{10,}",
             r"xoxe\.xox[bp]-[A-Za-z0-9-]{10,}",
@@ -97,174 +88,145 @@ TOKENS = (
         "xoxb-{12:0}-{12:0}-{24:EXAMPLE0}",
         follows=r"[A-Za-z0-9-]{8}",
     ),
-    SecretKind(
+    _kind(
         "slack-webhook",
-        ("hooks.slack.com/",),
-        (r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}",),
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}",
         "hooks.slack.com/services/T{8:0}/B{8:0}/{24:EXAMPLE0}",
     ),
-    SecretKind(
+    _kind(
         "teams-webhook",
-        ("webhook.office.com/",),
-        (r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{20,}",),
+        "webhook.office.com/",
+        r"webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{20,}",
         "webhook.office.com/webhookb2/{36:EXAMPLE0}",
     ),
-    SecretKind(
+    _kind(
         "aws-key",
-        ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
-        (r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Z0-9])",),
+        "AKIA ASIA ABIA ACCA A3T",
+        r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Z0-9])",
         "AKIAIOSFODNN7EXAMPLE",
         follows="[A-Z0-9]{16}",
     ),
-    SecretKind(
-        "google-key",
-        ("AIza",),
-        (r"AIza[A-Za-z0-9_-]{35}",),
-        "AIza{35:EXAMPLE0}",
-        follows=r"[\w-]{35}",
+    _kind(
+        "google-key", "AIza", r"AIza[A-Za-z0-9_-]{35}", "AIza{35:EXAMPLE0}", follows=r"[\w-]{35}"
     ),
-    SecretKind("google-token", ("ya29.",), (r"ya29\.[A-Za-z0-9_-]{20,}",), "ya29.{64:EXAMPLE0}"),
-    SecretKind(
-        "google-client-secret",
-        ("GOCSPX-",),
-        (r"GOCSPX-[A-Za-z0-9_-]{20,}",),
-        "GOCSPX-{28:EXAMPLE0}",
-    ),
-    SecretKind("huggingface-token", ("hf_",), (r"hf_[A-Za-z0-9]{20,}",), "hf_{34:EXAMPLE0}"),
-    SecretKind("npm-token", ("npm_",), (r"npm_[A-Za-z0-9]{30,}",), "npm_{36:EXAMPLE0}"),
-    SecretKind("pypi-token", ("pypi-",), (r"pypi-[A-Za-z0-9_-]{40,}",), "pypi-{64:EXAMPLE0}"),
-    SecretKind(
-        "docker-token", ("dckr_pat_",), (r"dckr_pat_[A-Za-z0-9_-]{20,}",), "dckr_pat_{27:EXAMPLE0}"
-    ),
-    SecretKind(
+    _kind("google-token", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,}", "ya29.{64:EXAMPLE0}"),
+    _kind("google-client-secret", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{20,}", "GOCSPX-{28:EXAMPLE0}"),
+    _kind("huggingface-token", "hf_", r"hf_[A-Za-z0-9]{20,}", "hf_{34:EXAMPLE0}"),
+    _kind("npm-token", "npm_", r"npm_[A-Za-z0-9]{30,}", "npm_{36:EXAMPLE0}"),
+    _kind("pypi-token", "pypi-", r"pypi-[A-Za-z0-9_-]{40,}", "pypi-{64:EXAMPLE0}"),
+    _kind("docker-token", "dckr_pat_", r"dckr_pat_[A-Za-z0-9_-]{20,}", "dckr_pat_{27:EXAMPLE0}"),
+    _kind(
         "sendgrid-key",
-        ("SG.",),
-        (r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",),
+        "SG.",
+        r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}",
         "SG.{22:EXAMPLE0}.{43:EXAMPLE0}",
     ),
-    SecretKind(
+    _kind(
         "age-key",
-        ("AGE-SECRET-KEY-",),
-        (r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",),
+        "AGE-SECRET-KEY-",
+        r"AGE-SECRET-KEY-1[A-Z0-9]{40,}",
         "AGE-SECRET-KEY-1{58:EXAMPLE0}",
     ),
-    SecretKind(
+    # Where it is not a token, the rest of the word is taken, too: `-eyJ-eyJ…` would be searched
+    # to its end from each of its beginnings.
+    _kind(
         "json-web-token",
-        ("eyJ",),
-        # Where it is not a token, the rest of the word is taken, too: `-eyJ-eyJ…` would be searched
-        # to its end from each of its beginnings.
+        "eyJ",
         (
-            (
-                r"(?:(?P<secret>eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*"
-                r"|eyJrIjoi[A-Za-z0-9]{62,}={0,3})|eyJ[A-Za-z0-9_-]*)"
-            ),
+            r"(?:(?P<secret>eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]*"
+            r"|eyJrIjoi[A-Za-z0-9]{62,}={0,3})|eyJ[A-Za-z0-9_-]*)"
         ),
         "eyJ{20:EXAMPLE0}.{40:EXAMPLE0}.{43:EXAMPLE0}",
         follows=r"[\w-]{8}",
     ),
-    SecretKind(
+    _kind(
         "onepassword-token",
-        ("ops_eyJ",),
-        (r"ops_eyJ[A-Za-z0-9+/_-]{100,}={0,3}",),
+        "ops_eyJ",
+        r"ops_eyJ[A-Za-z0-9+/_-]{100,}={0,3}",
         "ops_eyJ{250:EXAMPLE0}",
     ),
-    SecretKind(
-        "atlassian-token",
-        ("ATATT3", "ATCTT3"),
-        (r"AT[AC]TT3[A-Za-z0-9_=-]{40,}",),
-        "ATATT3{186:EXAMPLE0}",
+    _kind(
+        "atlassian-token", "ATATT3 ATCTT3", r"AT[AC]TT3[A-Za-z0-9_=-]{40,}", "ATATT3{186:EXAMPLE0}"
     ),
-    SecretKind("notion-token", ("ntn_",), (r"ntn_[A-Za-z0-9]{40,}",), "ntn_{46:EXAMPLE0}"),
-    SecretKind(
-        "sentry-token", ("sntrys_",), (r"sntrys_[A-Za-z0-9+/=_]{40,}",), "sntrys_{60:EXAMPLE0}"
-    ),
-    SecretKind(
-        "vault-token", ("hvs.", "hvr."), (r"hv[sr]\.[A-Za-z0-9_-]{20,}",), "hvs.{90:EXAMPLE0}"
-    ),
-    SecretKind("groq-key", ("gsk_",), (r"gsk_[A-Za-z0-9]{40,}",), "gsk_{52:EXAMPLE0}"),
-    SecretKind("xai-key", ("xai-",), (r"xai-[A-Za-z0-9]{40,}",), "xai-{80:EXAMPLE0}"),
-    SecretKind("replicate-token", ("r8_",), (r"r8_[A-Za-z0-9]{30,}",), "r8_{37:EXAMPLE0}"),
-    SecretKind("figma-token", ("figd_",), (r"figd_[A-Za-z0-9_-]{30,}",), "figd_{40:EXAMPLE0}"),
-    SecretKind(
-        "sonar-token", ("squ_", "sqp_", "sqa_"), (r"sq[upa]_[A-Za-z0-9]{40,}",), "squ_{40:abcdef01}"
-    ),
-    SecretKind(
+    _kind("notion-token", "ntn_", r"ntn_[A-Za-z0-9]{40,}", "ntn_{46:EXAMPLE0}"),
+    _kind("sentry-token", "sntrys_", r"sntrys_[A-Za-z0-9+/=_]{40,}", "sntrys_{60:EXAMPLE0}"),
+    _kind("vault-token", "hvs. hvr.", r"hv[sr]\.[A-Za-z0-9_-]{20,}", "hvs.{90:EXAMPLE0}"),
+    _kind("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{40,}", "gsk_{52:EXAMPLE0}"),
+    _kind("xai-key", "xai-", r"xai-[A-Za-z0-9]{40,}", "xai-{80:EXAMPLE0}"),
+    _kind("replicate-token", "r8_", r"r8_[A-Za-z0-9]{30,}", "r8_{37:EXAMPLE0}"),
+    _kind("figma-token", "figd_", r"figd_[A-Za-z0-9_-]{30,}", "figd_{40:EXAMPLE0}"),
+    _kind("sonar-token", "squ_ sqp_ sqa_", r"sq[upa]_[A-Za-z0-9]{40,}", "squ_{40:abcdef01}"),
+    _kind(
         "sourcegraph-token",
-        ("sgp_",),
-        (r"sgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40,}",),
+        "sgp_",
+        r"sgp_(?:(?:[a-fA-F0-9]{16}|local)_)?[a-fA-F0-9]{40,}",
         "sgp_{40:abcdef01}",
     ),
-    SecretKind(
-        "square-token",
-        ("sq0atp-", "sq0csp-"),
-        (r"sq0[ac][ts]p-[\w-]{22,}",),
-        "sq0atp-{22:EXAMPLE0}",
-    ),
-    SecretKind(
+    _kind("square-token", "sq0atp- sq0csp-", r"sq0[ac][ts]p-[\w-]{22,}", "sq0atp-{22:EXAMPLE0}"),
+    _kind(
         "twilio-key",
-        ("sk",),
-        (rf"{START}SK[0-9a-f]{{32}}(?![A-Za-z0-9])",),
+        "sk",
+        rf"{START}SK[0-9a-f]{{32}}(?![A-Za-z0-9])",
         "SK{32:abcdef01}",
         follows="[0-9a-f]{32}",
         any_case=True,
     ),
-    SecretKind(
+    _kind(
         "airtable-token",
-        ("pat",),
-        (rf"{START}pat[A-Za-z0-9]{{14}}\.[a-f0-9]{{64,}}",),
+        "pat",
+        rf"{START}pat[A-Za-z0-9]{{14}}\.[a-f0-9]{{64,}}",
         "pat{14:EXAMPLE0}.{64:abcdef01}",
         follows=r"[a-z0-9]{14}\.",
         any_case=True,
     ),
-    SecretKind(
+    _kind(
         "harness-key",
-        ("pat.", "sat."),
-        (r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20,}",),
+        "pat. sat.",
+        r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20,}",
         "pat.{22:EXAMPLE0}.{24:EXAMPLE0}.{20:EXAMPLE0}",
         follows=r"(?=.{22}\.)[\w-]{22}\.",
     ),
-    SecretKind(
+    _kind(
         "authress-key",
-        (".acc-", ".acc_"),
-        (
-            r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{30,}",
-        ),
+        ".acc- .acc_",
+        r"(?:sc|ext|scauth|authress)_[A-Za-z0-9]{5,30}\.[A-Za-z0-9]{4,6}\.acc[_-][A-Za-z0-9-]{10,32}\.[\w+/=-]{30,}",
         "sc_{5:example0}.{4:example0}.acc-{10:example0}.{30:example0}",
         before=46,
     ),
-    SecretKind(
+    _kind(
         "terraform-token",
-        (".atlasv1.",),
-        (r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}",),
+        ".atlasv1.",
+        r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}",
         "{14:EXAMPLE0}.atlasv1.{60:EXAMPLE0}",
         before=14,
     ),
-    SecretKind(
+    _kind(
         "azure-client-secret",
-        ("Q~",),
-        (r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,}",),
+        "Q~",
+        r"[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,}",
         "EXA8Q~{34:EXAMPLE0}",
         before=4,
     ),
-    SecretKind(
+    _kind(
         "maxmind-key",
-        ("_mmk",),
-        (r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![A-Za-z0-9])",),
+        "_mmk",
+        r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk(?![A-Za-z0-9])",
         "{6:EXAMPLE0}_{29:EXAMPLE0}_mmk",
         follows=r"(?!\w)",
         before=36,
     ),
-    SecretKind(
+    _kind(
         "telegram-token",
-        (":AA",),
-        (r"(?<=[0-9]{6}):(?P<secret>AA[A-Za-z0-9_-]{32,})",),
+        ":AA",
+        r"(?<=[0-9]{6}):(?P<secret>AA[A-Za-z0-9_-]{32,})",
         "12345678:AA{33:EXAMPLE0}",
         follows=r"[\w-]{32}",
     ),
-    SecretKind(
+    _kind(
         "discord-token",
-        (".",),
-        (r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",),
+        ".",
+        r"[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}",
         "MT{24:EXAMPLE0}.{6:EXAMPLE0}.{38:EXAMPLE0}",
         follows=r"(?=.{6}\.)[\w-]{6}\.[\w-]{27}",
         before=28,
@@ -278,13 +240,8 @@ _IN_LOWER_CASE = (
 )
 """Rules whose marks share a letter with others only in lower case."""
 TOKENS_OF_RULES = tuple(
-    SecretKind(
-        label,
-        tuple([mark.lower() for mark in marks]) if label in _IN_LOWER_CASE else marks,
-        (pattern,),
-        example,
-        any_case=label in _IN_LOWER_CASE,
-        follows="[a-z0-9]{20}" if label in _IN_LOWER_CASE else BODY,
-    )
+    _kind(label, marks.lower(), pattern, example, any_case=True, follows="[a-z0-9]{20}")
+    if label in _IN_LOWER_CASE
+    else _kind(label, marks, pattern, example)
     for label, marks, pattern, example in RULES
 )
