@@ -11,7 +11,7 @@ It is changed as follows:
 - The limits of entropy are left out: what has the form of a token is replaced.
 
 Rules that only know the name of a service and the length of a value are left out; the names of
-variables, members and options find such values (`anyhook.secrets.places`).
+variables, members and options find such values (`anyhook.secrets.kinds`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 TARGET = Path("src/anyhook/secrets/gitleaks.py")
 LEFT_OUT = {
-    "airtable-personnal-access-token": "in `anyhook.secrets.tokens`: three letters are the mark",
-    "authress-service-client-access-key": "in `anyhook.secrets.tokens`: its mark is in the middle",
+    "airtable-personnal-access-token": "in `anyhook.secrets.kinds`: three letters are the mark",
+    "authress-service-client-access-key": "in `anyhook.secrets.kinds`: its mark is in the middle",
     "aws-amazon-bedrock-api-key-short-lived": "a prefix without a value",
-    "azure-ad-client-secret": "in `anyhook.secrets.tokens`: its mark is in the middle",
+    "azure-ad-client-secret": "in `anyhook.secrets.kinds`: its mark is in the middle",
     "beamer-api-token": "two letters; `secret` finds it",
     "curl-auth-header": "not linear; `http-authorization` and `secret` find it",
     "curl-auth-user": "not linear; `command-password` finds it",
@@ -40,33 +40,33 @@ LEFT_OUT = {
     "flutterwave-secret-key": "the rule of the encryption key finds it",
     "generic-api-key": "entropy; `secret` finds it",
     "gocardless-api-token": "live_ begins many names; `secret` finds it",
-    "harness-api-key": "in `anyhook.secrets.tokens`: three parts",
-    "hashicorp-tf-api-token": "in `anyhook.secrets.tokens`: its mark is in the middle",
+    "harness-api-key": "in `anyhook.secrets.kinds`: three parts",
+    "hashicorp-tf-api-token": "in `anyhook.secrets.kinds`: its mark is in the middle",
     "hashicorp-tf-password": "a name and a value; `secret` finds it",
-    "jwt": "in `anyhook.secrets.tokens`: the rule takes backslashes",
+    "jwt": "in `anyhook.secrets.kinds`: the rule takes backslashes",
     "jwt-base64": "base64 of a secret",
     "kubernetes-secret-yaml": "base64, found by its surroundings",
     "lob-api-key": "live_ and test_ begin many names; `secret` finds it",
     "lob-pub-api-key": "public",
     "mailgun-pub-key": "public",
     "mapbox-api-token": "public",
-    "maxmind-license-key": "in `anyhook.secrets.tokens`: its mark is at the end",
-    "microsoft-teams-webhook": "in `anyhook.secrets.tokens`",
+    "maxmind-license-key": "in `anyhook.secrets.kinds`: its mark is at the end",
+    "microsoft-teams-webhook": "in `anyhook.secrets.kinds`",
     "nuget-config-password": "a name and a value; `secret` finds it",
     "okta-access-token": "a value that begins with 00; `secret` finds it",
     "openai-api-key": "`api-key` finds it",
     "pkcs12-file": "the name of a file",
-    "private-key": "in `anyhook.secrets.tokens`: the rule takes quotation marks",
+    "private-key": "in `anyhook.secrets.kinds`: the rule takes quotation marks",
     "sidekiq-secret": "a name and a value; `secret` finds it",
     "sidekiq-sensitive-url": "`url-password` finds it",
-    "sonar-api-token": "in `anyhook.secrets.tokens`: it has an optional mark",
-    "sourcegraph-access-token": "in `anyhook.secrets.tokens`: the rule takes every hash",
-    "square-access-token": "in `anyhook.secrets.tokens`: EAAA stands in every second image",
+    "sonar-api-token": "in `anyhook.secrets.kinds`: it has an optional mark",
+    "sourcegraph-access-token": "in `anyhook.secrets.kinds`: the rule takes every hash",
+    "square-access-token": "in `anyhook.secrets.kinds`: EAAA stands in every second image",
     "sumologic-access-id": "two letters, and not secret",
-    "telegram-bot-api-token": "in `anyhook.secrets.tokens`: digits before the mark",
-    "twilio-api-key": "in `anyhook.secrets.tokens`: two letters are the mark",
+    "telegram-bot-api-token": "in `anyhook.secrets.kinds`: digits before the mark",
+    "twilio-api-key": "in `anyhook.secrets.kinds`: two letters are the mark",
     "twitter-bearer-token": "a row of A; `secret` finds it",
-    "vault-service-token": "in `anyhook.secrets.tokens`: the rule takes `s.` and any name",
+    "vault-service-token": "in `anyhook.secrets.kinds`: the rule takes `s.` and any name",
     "yandex-access-token": "two letters; `secret` finds it",
     "yandex-aws-access-token": "two letters; `secret` finds it",
 }
@@ -90,7 +90,7 @@ COVERED = {
     "json-web-token": "grafana-api-key",
     "onepassword-token": "1password-service-account-token",
 }
-"""Kind of `anyhook.secrets.tokens` to the rules, or the start of their names, that it replaces."""
+"""Kind of `anyhook.secrets.kinds` to the rules, or the start of their names, that it replaces."""
 VENDOR = "(?:=|>|:{1,3}=|"
 """Part of every rule that is made of the name of a service and a value."""
 MIN_MARK = 3
@@ -245,10 +245,11 @@ From the rules of gitleaks, commit {commit}.
 Copyright (c) 2019 Zachary Rice, MIT License: see `gitleaks-license.txt` in this directory.
 """
 
-RULES: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+RULES: tuple[tuple[str, str, str, str], ...] = (
 '''
 TAIL = ''')
-"""Kind, marks, pattern, example, in which `{20:abc}` stands for 20 characters that repeat `abc`."""
+"""Kind, marks with blanks between them, pattern, and example, in which `{20:abc}` stands for 20
+characters that repeat `abc`."""
 '''
 
 
@@ -256,8 +257,8 @@ def text_of(rules: list[Rule], commit: str) -> str:
     """Return the text of the module."""
     rows = []
     for rule in rules:
-        marks = ", ".join(f'"{mark}"' for mark in rule.marks)
-        rows.append(f'    ("{rule.kind}", ({marks},), r"{rule.pattern}", "{rule.example}"),\n')
+        marks = " ".join(rule.marks)
+        rows.append(f'    ("{rule.kind}", "{marks}", r"{rule.pattern}", "{rule.example}"),\n')
     return HEAD.replace("{commit}", commit) + "".join(rows) + TAIL
 
 

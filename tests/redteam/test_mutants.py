@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anyhook.redteam.mutants import OPERATORS, mutants_of
-from anyhook.redteam.patterns import narrowed, widened
+from anyhook.redteam.mutants import OPERATORS, mutants_of, narrowed, widened
 from tests.waiting import until
 
 DOCS = Path(__file__).parents[2] / "docs" / "testing.md"

@@ -31,6 +31,8 @@ def words_of(line, **kwargs):
         ("env -vS rm -f a", ["rm -f a", "env --split-string rm -f a"]),
         ("timeout --signal KILL 5s nice -n 5 nohup rm a", ["rm a"]),
         ("stdbuf -oL rm a", ["rm a"]),
+        ("dbus-run-session -- rm a", ["rm a"]),
+        ("start-stop-daemon rm a", ["rm a"]),
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
         ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
         ("run0 --user=ada -D /x rm a", ["rm a"]),

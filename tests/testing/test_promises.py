@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anyhook.testing.promises import recommended_commands
+from anyhook.testing.examples import recommended_commands
 
 GUARD = """
 from anyhook.authoring import Hooks, deny

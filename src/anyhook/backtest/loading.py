@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyhook import __version__
 from anyhook.backtest.hook_file import HookFile
-from anyhook.history.digests import DIGEST_SIZE
+from anyhook.history.events import DIGEST_SIZE
 from anyhook.trust.following import Follower
 from anyhook.trust.name_search import ProjectFiles
 

@@ -46,8 +46,14 @@ from anyhook.history.describe import (
 )
 from anyhook.history.filters import Filter
 from anyhook.history.search import newest
-from anyhook.history.sessions import SessionSummary, events_of, find_session, sessions, short_names
-from anyhook.history.stored import get_event
+from anyhook.history.sessions import (
+    SessionSummary,
+    events_of,
+    find_session,
+    get_event,
+    sessions,
+    short_names,
+)
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
 from anyhook.manage.paths import show_path

@@ -14,9 +14,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.history.rows import storable
-from anyhook.history.sessions import position_of
+from anyhook.history.sessions import get_event, position_of
 from anyhook.history.spans import numbers_between
-from anyhook.history.stored import get_event
 from anyhook.history.verdicts import FAILURES, HAS_FAILED, HAS_WARNED, NO_VERDICT
 from anyhook.journal.records import RECORDER_KIND
 

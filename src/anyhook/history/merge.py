@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.history.digests import hook_digest
+from anyhook.history.events import hook_digest
 from anyhook.history.rows import dump, event_identity, storable_name, with_storable_names
 from anyhook.model.answers import STRENGTH, Outcome
 from anyhook.model.record import replace

@@ -1,4 +1,4 @@
-"""The rows of the store for events, and the words of the index for them."""
+"""The rows of the store for events, the words of the index for them, and events read back."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import zlib
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.digests import DIGEST_SIZE
-from anyhook.history.events import RecordedEvent
+from anyhook.history.events import DIGEST_SIZE, RecordedEvent, RecordedResult
 from anyhook.history.spans import SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
 from anyhook.model.record import replace
@@ -17,6 +16,7 @@ from anyhook.secrets.redact import redact_text
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable
+
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 MIN_COMPRESSED = 1024
@@ -273,3 +273,80 @@ def event_identity(agent: str, event: str, payload: str) -> bytes:
     digest = hashlib.blake2b(names, digest_size=DIGEST_SIZE)
     digest.update(payload.encode("utf-8", "surrogatepass"))
     return digest.digest()
+
+
+# -- stored events, read back
+
+EVENT_COLUMNS = (
+    "SELECT events.id, agent, session, event, time, payload, source, project, tool, decision,"
+    " reconstructed, redacted, cut, key, refusal, reached_hooks"
+)
+"""The columns that `read_events` takes, of the tables `EVENT_TABLES`."""
+EVENT_TABLES = (
+    "events JOIN sessions ON sessions.id = session_id JOIN bodies ON bodies.event_id = events.id"
+)
+_RESULTS = (
+    "SELECT event_id, label, place, kind, digest, status, shadow, started, duration, exit_code,"
+    " signal, answer, stdout, stderr, truncated, error FROM results"
+    " JOIN hooks ON hooks.id = hook_id WHERE event_id IN ({}) ORDER BY results.rowid"
+)
+_BATCH = 500
+"""Events whose results are read by one statement."""
+
+
+def read_events(connection: sqlite3.Connection, rows: Iterable[Any]) -> list[RecordedEvent]:
+    """Return events with the results of their hooks from rows of `EVENT_COLUMNS`."""
+    rows = list(rows)
+    results: dict[int, list[RecordedResult]] = {}
+    for start in range(0, len(rows), _BATCH):
+        numbers = [row[0] for row in rows[start : start + _BATCH]]
+        places = ", ".join("?" * len(numbers))
+        for number, *columns in connection.execute(_RESULTS.format(places), numbers):
+            results.setdefault(number, []).append(_read_result(*columns))
+    return [_read_event(*row, results=results.get(row[0], [])) for row in rows]
+
+
+def _read_result(*columns: Any) -> RecordedResult:
+    hook, place, kind, digest, status, shadow, started, duration, *rest = columns
+    exit_code, signal, answer, stdout, stderr, truncated, error = rest
+    return RecordedResult(
+        hook=hook,
+        place=place,
+        kind=kind,
+        status=status,
+        shadow=bool(shadow),
+        started=started or 0.0,
+        duration=duration,
+        exit_code=exit_code,
+        signal=signal,
+        answer=json.loads(answer) if answer else {},
+        stdout=stdout or "",
+        stderr=stderr or "",
+        truncated=bool(truncated),
+        error=error,
+        digest=digest,
+    )
+
+
+def _read_event(number: int, *columns: Any, results: list[RecordedResult]) -> RecordedEvent:
+    agent, session, event, time, payload, source, project, tool, decision, *rest = columns
+    reconstructed, redacted, cut, key, refusal, reached_hooks = rest
+    return RecordedEvent(
+        agent=agent,
+        session=session,
+        event=event,
+        time=time,
+        payload=json.loads(uncompressed(payload)),
+        source=source,
+        project=project,
+        tool=tool,
+        decision=None if decision is None else json.loads(decision),
+        results=tuple(results),
+        reconstructed=tuple(reconstructed.split(",")) if reconstructed else (),
+        redacted=redacted,
+        cut=bool(cut),
+        key=key,
+        refusal=refusal,
+        has_reached_hooks=bool(reached_hooks),
+        id=number,
+    )

@@ -15,8 +15,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, read_events
 from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
-from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:

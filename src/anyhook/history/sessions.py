@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
-from anyhook.history.stored import EVENT_COLUMNS, EVENT_TABLES, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, read_events
 from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -256,3 +256,18 @@ def is_ended(history: History, session: SessionSummary) -> bool:
         if event == "session_end":
             return True
     return False
+
+
+def get_event(history: History, number: int) -> RecordedEvent:
+    """Return an event by its number.
+
+    Raises:
+        UsageError: If there is none.
+    """
+    rows = history.connection.execute(
+        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?", (number,)
+    )
+    events = read_events(history.connection, rows)
+    if not events:
+        raise UsageError(f"the history has no event {number}")
+    return events[0]

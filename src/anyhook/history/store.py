@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from anyhook.errors import HistoryError
 from anyhook.files import describe_no_directory
-from anyhook.history.digests import hook_digest
+from anyhook.history.events import hook_digest
 from anyhook.history.rows import (
     MAX_REFUSAL,
     Rows,

@@ -11,26 +11,25 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from anyhook.agents.spec import Denial
 from anyhook.errors import StoppedError, UsageError
-from anyhook.integrations.diagnostics import (
-    CANNOT_ASK,
-    denials_without_effect,
-    questions_without_user,
-)
 from anyhook.integrations.results import Question
 from anyhook.model.answers import Audience, Outcome
 from anyhook.model.decisions import NO_DECISION
+from anyhook.model.diagnostics import Severity, diagnose
 from anyhook.model.events import Event, Notification, event_class
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.engine.messages import MessageChannel
     from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import BeforeTool
+
 
 log = logging.getLogger("anyhook.integrations")
 
@@ -242,3 +241,40 @@ def _describe_run(result: HandlerResult) -> dict[str, Any]:
         "outcome": "stop" if answer.stop else str(answer.outcome),
         "reason": answer.stop_reason or answer.reason or result.error,
     }
+
+
+# -- problems that are reported because a decision cannot be carried out
+
+CANNOT_ASK = "the user cannot be asked"
+"""Appended to the reason of a question for which the host has no `ask` function."""
+
+
+EFFECTS = {
+    Denial.NOTHING: "which cannot be denied",
+    Denial.EMPTIES: "so the model is offered no tool",
+}
+"""What a denial does on events that have no action to prevent."""
+
+
+def denials_without_effect(spec: EventSpec, decision: Decision) -> Iterator[Diagnostic]:
+    """Yield the denials of an event that has no action to prevent, with their reasons."""
+    effect = EFFECTS.get(spec.denial)
+    if effect is None:
+        return
+    for blame in decision.blame.get("reason") or decision.blame.get("outcome", ()):
+        label = blame.handler.label
+        text = f"{label!r} denied {spec.wire}, {effect}; its reason: {blame.value}"
+        yield diagnose(
+            "output-no-effect", text, blame.handler.place, handler=label, severity=Severity.WARNING
+        )
+
+
+def questions_without_user(spec: EventSpec, decision: Decision) -> Iterator[Diagnostic]:
+    """Yield the hooks whose question cannot be put to the user."""
+    for blame in decision.blame.get("outcome", ()):
+        label = blame.handler.label
+        text = (
+            f"{label!r} on {spec.wire} asks the user, who cannot be asked here; each question "
+            "counts as a denial"
+        )
+        yield diagnose("service-missing", text, blame.handler.place, handler=label)

@@ -1,4 +1,4 @@
-"""What every integration does with its options: load an engine, make sessions."""
+"""What integrations share: loading an engine, sessions, and calls of tools with tail calls."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from anyhook.integrations.framework import Framework
     from anyhook.integrations.options import LoadOptions
+    from anyhook.integrations.results import ToolReturn, ToolRun
 
 MODEL_EVENTS = ("before_model", "before_tool_selection", "after_model")
 """Events of requests to the model and of its responses."""
@@ -103,19 +104,14 @@ class SessionFactory:
         return self.is_observed or any(map(self.engine.listens, events))
 
     def new_session(
-        self,
-        session_id: str | None = None,
-        source: str = "startup",
-        *,
-        framework: Framework | None = None,
-        **options: Any,
+        self, session_id: str | None = None, source: str = "startup", **options: Any
     ) -> Session:
         """Return a session that has not started; see `Session`."""
         return Session(
             self.engine,
             session_id=session_id,
             source=source,
-            framework=framework or self._framework,
+            framework=self._framework,
             reported=self._reported,
             **self._options,
             **options,
@@ -149,3 +145,50 @@ async def session_of_run(
         yield kept.session
     finally:
         kept.is_busy = False
+
+
+# -- calls of tools
+
+MAX_CALLS = 8
+"""How many tools in a row may run for one tool call: its own, and those that hooks add."""
+
+
+class ToolChain:
+    """Reports a call and its tail calls to hooks, under the identifier of the first call."""
+
+    def __init__(
+        self, session: Session, name: str, arguments: dict[str, Any], call_id: str | None
+    ) -> None:
+        self.name = name
+        self.arguments = arguments
+        self.requested: str | None = None
+        """The tool that the model asked for, if another one runs in its place."""
+        self._session = session
+        self._call_id = call_id
+        self._calls_left = MAX_CALLS - 1
+
+    async def before(self) -> ToolRun:
+        """Report the current call, before it runs."""
+        return await self._session.before_tool(
+            self.name, self.arguments, call_id=self._call_id, requested=self.requested
+        )
+
+    async def after(self, arguments: dict[str, Any], output: Any, error: str | None) -> ToolReturn:
+        """Report what the current call returned, with the arguments that it ran with."""
+        return await self._session.after_tool(
+            self.name,
+            arguments,
+            output,
+            error=error,
+            call_id=self._call_id,
+            requested=self.requested,
+        )
+
+    def go_on(self, returned: ToolReturn) -> bool:
+        """Make the tail call of hooks the current one; returns whether there is one to run."""
+        if returned.tail_call is None or not self._calls_left:
+            return False
+        self._calls_left -= 1
+        self.requested = self.requested or self.name
+        self.name, self.arguments = returned.tail_call
+        return True

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
     from anyhook.model.llm import LLMRequest, LLMResponse
 
+
 MAX_CONTINUATIONS = 8
 """How often hooks may keep the agent from ending one turn."""
 END_TIMEOUT = 60.0

@@ -23,8 +23,7 @@ from anyhook.checks.scripts import read_scripts
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
-from anyhook.history.digests import content_digest, hook_digest
-from anyhook.history.events import RecordedResult
+from anyhook.history.events import RecordedResult, content_digest, hook_digest
 from anyhook.history.hooks import (
     Reach,
     ReachQuestion,
@@ -35,8 +34,8 @@ from anyhook.history.hooks import (
 )
 from anyhook.history.ingest import ingest
 from anyhook.history.recording import switch_path
+from anyhook.history.sessions import get_event
 from anyhook.history.store import FILE, History
-from anyhook.history.stored import get_event
 from anyhook.history.trials import Trial, trials_of
 from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory

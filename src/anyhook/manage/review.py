@@ -17,7 +17,7 @@ from anyhook.backtest.subjects import BacktestSubject
 from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 from anyhook.history.replay import past_decisions
-from anyhook.history.stored import get_event
+from anyhook.history.sessions import get_event
 from anyhook.history.verdicts import DENYING, HOLDING, verdict_of
 from anyhook.journal.lines import history_directory
 from anyhook.model.events import ToolEvent

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from anyhook.model.tools import ToolCall
     from anyhook.shell.command import Command
-    from anyhook.shell.subject import Effect
+    from anyhook.shell.effects import Effect
 
 
 class Match(Record):

@@ -20,12 +20,12 @@ from anyhook.history.sessions import (
     agents_of,
     events_of,
     find_session,
+    get_event,
     neighbours,
     position_before,
     position_of,
     sessions,
 )
-from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS

@@ -93,18 +93,15 @@ class TrialAnswer(NamedTuple):
 class Asker:
     """Asks a hook in a sandbox. Use it in a `with` block.
 
-    A hook file may take `limit` seconds for an event; a command has its own timeout. A sandbox that
+    A hook file may take `LIMIT` seconds for an event; a command has its own timeout. A sandbox that
     there is for the project already is not closed.
 
     Raises:
         SandboxError: If no sandbox can be made.
     """
 
-    def __init__(
-        self, guard: Guard, *, limit: float = LIMIT, sandbox: Sandbox | None = None
-    ) -> None:
+    def __init__(self, guard: Guard, *, sandbox: Sandbox | None = None) -> None:
         self.guard = guard
-        self._limit = limit
         self._is_own = sandbox is None
         self._sandbox = sandbox or Sandbox.for_project(Path(guard.project), discards_output=True)
         move = self._sandbox.inside
@@ -142,11 +139,9 @@ class Asker:
             chosen = [(number, self._question(number, questions[number])) for number in missing]
             before = len(answers) + len(failures)
             try:
-                self._sandbox.run(
-                    answer_questions, self._guard, self._limit, chosen, failures, on_message=take
-                )
+                self._sandbox.run(answer_questions, self._guard, chosen, failures, on_message=take)
             except RunEndedError as error:
-                failure = Failure.of_run(error, self._limit)
+                failure = Failure.of_run(error, LIMIT)
                 if error.step == LOADING:
                     raise UsageError(
                         f"{self.guard.title} cannot be loaded: it {failure.problem}"
@@ -176,9 +171,9 @@ class Asker:
         if not self.guard.file:
             return []
         try:
-            return self._sandbox.run(read_examples, self._guard.file, self._limit)
+            return self._sandbox.run(read_examples, self._guard.file)
         except RunEndedError as error:
-            problem = Failure.of_run(error, self._limit).problem
+            problem = Failure.of_run(error, LIMIT).problem
             raise UsageError(f"{self.guard.title} cannot be loaded: it {problem}") from None
 
     def close(self) -> None:
@@ -190,20 +185,19 @@ class Asker:
 # -- in the sandbox
 
 
-def read_examples(run: SandboxRun, file: str, limit: float) -> list[Example]:
+def read_examples(run: SandboxRun, file: str) -> list[Example]:
     """Return the examples of a hook file, as a function of a sandbox.
 
     Raises:
         UsageError: If it is not a hook file, or cannot be imported.
     """
-    run.begin(LOADING, limit)
+    run.begin(LOADING, LIMIT)
     return list(load_hooks(file).examples)
 
 
 def answer_questions(
     run: SandboxRun,
     guard: Guard,
-    limit: float,
     questions: Sequence[tuple[int, Question]],
     failures: Mapping[int, Failure],
 ) -> None:
@@ -217,8 +211,8 @@ def answer_questions(
     Raises:
         UsageError: If the hook cannot be loaded.
     """
-    run.begin(LOADING, limit)
-    hook: _Hook = _File(guard, limit) if guard.file else _Command(guard)
+    run.begin(LOADING, LIMIT)
+    hook: _Hook = _File(guard) if guard.file else _Command(guard)
     position = 0
     while position < len(questions):
         reader, writer = os.pipe()
@@ -295,10 +289,10 @@ class _Hook(Protocol):
 class _File:
     """A Python hook file, whose functions are called in this process."""
 
-    def __init__(self, guard: Guard, limit: float) -> None:
+    def __init__(self, guard: Guard) -> None:
         self._agent = get_agent(guard.agent)
         self._engine = _engine_of(guard) if guard.places else None
-        self._hook = HookFile(guard.file, limit)
+        self._hook = HookFile(guard.file, LIMIT)
         self.limit = self._hook.limit
         self._directory = ""
 

@@ -1,6 +1,6 @@
 """Run a command line in a bare world, and observe what it starts, prints and changes.
 
-It is one module because its functions run in the sandbox (`anyhook.sandbox.bare`), where nothing
+It is one module because its functions run in the sandbox (`anyhook.sandbox.tree`), where nothing
 can be imported: all that they need is imported here.
 """
 

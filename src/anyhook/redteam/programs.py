@@ -10,7 +10,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from anyhook.sandbox.bare import HOST, BarePrograms
+from anyhook.sandbox.tree import HOST, BarePrograms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

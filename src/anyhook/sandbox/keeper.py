@@ -31,7 +31,7 @@ from anyhook.sandbox.values import dump_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from anyhook.sandbox.bare import BarePrograms
+    from anyhook.sandbox.tree import BarePrograms
     from anyhook.sandbox.world import Places, World
 
 READY, UNAVAILABLE = b"r", b"u"
@@ -156,8 +156,7 @@ def _make_world(setup: SandboxSetup) -> World:
 
         return Copies(setup.places)
     from anyhook.sandbox import system
-    from anyhook.sandbox.bare import BareTree
-    from anyhook.sandbox.tree import Namespaces, SandboxTree
+    from anyhook.sandbox.tree import BareTree, Namespaces, SandboxTree
 
     system.enter_namespaces()
     first = os.fork()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
-    from anyhook.sandbox.bare import BarePrograms
+    from anyhook.sandbox.tree import BarePrograms
 
 T = TypeVar("T")
 _KEEPER = "import sys; from anyhook.sandbox.keeper import main; main(int(sys.argv[1]))"

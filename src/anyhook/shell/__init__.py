@@ -22,9 +22,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from anyhook.shell.command import Command as Command
     from anyhook.shell.commands import read_commands as read_commands
-    from anyhook.shell.subject import Redirect as Redirect
+    from anyhook.shell.scope import Redirect as Redirect
 
-_MODULES = {"Command": "command", "Redirect": "subject", "read_commands": "commands"}
+_MODULES = {"Command": "command", "Redirect": "scope", "read_commands": "commands"}
 
 
 def __getattr__(name: str) -> object:

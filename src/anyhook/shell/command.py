@@ -6,13 +6,14 @@ from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anyhook.shell.effects import find_effects
+from anyhook.shell.effects import Effect, find_effects
 from anyhook.shell.expansions import VAGUE, Value
 from anyhook.shell.options import Arguments, canonical_program, find_table, read_arguments
-from anyhook.shell.subject import Effect, Redirect, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from anyhook.shell.scope import Redirect
 
 _MERGED = frozenset("container image volume network system builder manager buildx".split())
 """Words of `docker` in front of a subcommand: `docker container rm` is `docker rm`."""
@@ -126,8 +127,10 @@ class Command:
     @cached_property
     def effects(self) -> tuple[Effect, ...]:
         """What the command does to files and hosts, as far as it is known."""
-        subject = Subject(self.program, self.read, self.redirects, self.directories, self.home)
-        return tuple(find_effects(subject))
+        effects = find_effects(
+            self.program, self.read, self.redirects, directories=self.directories, home=self.home
+        )
+        return tuple(effects)
 
     @property
     def read_paths(self) -> tuple[str, ...]:
@@ -209,14 +212,12 @@ def read_program(program: str, values: tuple[Value, ...]) -> Arguments:
 
 
 def _join(outer: Arguments, inner: Arguments, subcommand: list[Value]) -> Arguments:
-    options = {name: list(values) for name, values in outer.options.items()}
-    for name, values in inner.options.items():
-        options.setdefault(name, []).extend(values)
-    return Arguments(
-        options,
-        [*subcommand, *inner.operands],
-        inner.rest,
-        outer.may_have_more or inner.may_have_more,
-        outer.is_doubtful or inner.is_doubtful,
-        inner.commands,
-    )
+    joined = Arguments(inner.rest)
+    for options in (outer.options, inner.options):
+        for name, values in options.items():
+            joined.options.setdefault(name, []).extend(values)
+    joined.operands = [*subcommand, *inner.operands]
+    joined.may_have_more = outer.may_have_more or inner.may_have_more
+    joined.is_doubtful = outer.is_doubtful or inner.is_doubtful
+    joined.commands = inner.commands
+    return joined

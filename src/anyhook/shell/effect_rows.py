@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from anyhook.shell.subject import Subject
+    from anyhook.shell.options import Arguments
 
 ROWS: dict[str, str] = {
     **dict.fromkeys("rm rmdir unlink trash trash-put rimraf del-cli srm".split(), "D.."),
@@ -135,69 +135,69 @@ ALWAYS_RECURSIVE = frozenset(
 )
 
 
-def row_of(subject: Subject, program: str) -> str:
+def row_of(name: str, program: str, read: Arguments) -> str:
     """Return the row of a command, as its options change it; empty if it has none.
 
-    `program` is the one name that the rows use.
+    `name` is the one name of the program that the rows use.
     """
-    row = ROWS.get(program, "W.." if program.startswith("mkfs.") else "")
-    change = _CHANGES.get(program)
-    return row if change is None else change(subject, row)
+    row = ROWS.get(name, "W.." if name.startswith("mkfs.") else "")
+    change = _CHANGES.get(name)
+    return row if change is None else change(program, read, row)
 
 
-def _without_pattern(*options: str) -> Callable[[Subject, str], str]:
+def _without_pattern(*options: str) -> Callable[[str, Arguments, str], str]:
     """Return a change of a row whose first operand belongs to some options, if they are there."""
 
-    def change(subject: Subject, row: str) -> str:
-        return row.removeprefix("_ ") if subject.has(*options) else row
+    def change(_program: str, read: Arguments, row: str) -> str:
+        return row.removeprefix("_ ") if read.has(*options) else row
 
     return change
 
 
-def _without_target(subject: Subject, row: str) -> str:
-    if subject.program == "install" and subject.has("--directory"):
+def _without_target(program: str, read: Arguments, row: str) -> str:
+    if program == "install" and read.has("--directory"):
         return "W.."
-    if subject.program == "cp" and subject.has("--attributes-only"):
+    if program == "cp" and read.has("--attributes-only"):
         row = row.replace("R..", "_..")
-    return row.replace(".. W ", ".. ") if subject.has("--target-directory") else row
+    return row.replace(".. W ", ".. ") if read.has("--target-directory") else row
 
 
-def _change_sed(subject: Subject, row: str) -> str:
-    if subject.has("--in-place"):
+def _change_sed(_program: str, read: Arguments, row: str) -> str:
+    if read.has("--in-place"):
         row = row.replace("R..", "W..")
-    return row.removeprefix("_ ") if subject.has("--expression", "--file") else row
+    return row.removeprefix("_ ") if read.has("--expression", "--file") else row
 
 
-def _change_tar(subject: Subject, _row: str) -> str:
-    if subject.has("--extract", "--list", "--diff"):
+def _change_tar(_program: str, read: Arguments, _row: str) -> str:
+    if read.has("--extract", "--list", "--diff"):
         return "_.. --file=R --directory=W"
-    operands = "M.." if subject.has("--remove-files") else "R.."
+    operands = "M.." if read.has("--remove-files") else "R.."
     return f"{operands} --file=W --files-from=R --exclude-from=R"
 
 
-def _change_git(subject: Subject, _row: str) -> str:
-    operands = subject.read.operands
+def _change_git(_program: str, read: Arguments, _row: str) -> str:
+    operands = read.operands
     subcommand = operands[0].text if operands else ""
-    if subcommand == "rm" and subject.has("--cached"):
+    if subcommand == "rm" and read.has("--cached"):
         return ""
     return GIT_ROWS.get(subcommand, "")
 
 
-def _change_yq(subject: Subject, row: str) -> str:
-    operands = subject.read.operands
+def _change_yq(_program: str, read: Arguments, row: str) -> str:
+    operands = read.operands
     has_subcommand = bool(operands) and operands[0].text in {"eval", "eval-all", "e", "ea"}
     return f"_ {row}" if has_subcommand else row
 
 
-def _change_interpreter(subject: Subject, _row: str) -> str:
-    if not subject.has("-c", "-e", "-E", "-m", "-r", "--eval"):
+def _change_interpreter(program: str, read: Arguments, _row: str) -> str:
+    if not read.has("-c", "-e", "-E", "-m", "-r", "--eval"):
         return "R"
     # `perl -ne CODE FILE`: other interpreters do not have both options.
-    reads_files = subject.program in {"perl", "ruby"} and subject.has("-n", "-p")
-    return ("W.." if subject.has("-i") else "R..") if reads_files else "_.."
+    reads_files = program in {"perl", "ruby"} and read.has("-n", "-p")
+    return ("W.." if read.has("-i") else "R..") if reads_files else "_.."
 
 
-_CHANGES: dict[str, Callable[[Subject, str], str]] = {
+_CHANGES: dict[str, Callable[[str, Arguments, str], str]] = {
     "grep": _without_pattern("--regexp", "--file"),
     "rg": _without_pattern("--regexp", "--file", "--files"),
     "awk": _without_pattern("--source", "--file"),
@@ -210,13 +210,13 @@ _CHANGES: dict[str, Callable[[Subject, str], str]] = {
         ("python", "perl", "ruby", "node", "php", "lua"),
         _change_interpreter,
     ),
-    "zip": lambda subject, row: "W D.." if subject.has("--move") else row,
+    "zip": lambda _program, read, row: "W D.." if read.has("--move") else row,
     **dict.fromkeys(
         ("gzip", "gunzip"),
-        lambda subject, row: "R.." if subject.has("--stdout", "--list", "--test") else row,
+        lambda _program, read, row: "R.." if read.has("--stdout", "--list", "--test") else row,
     ),
-    "wipefs": lambda subject, row: row if subject.has("--all", "--offset") else "R..",
-    "ssh-keygen": lambda subject, row: "_.. -f=R" if subject.has("-l", "-y") else row,
+    "wipefs": lambda _program, read, row: row if read.has("--all", "--offset") else "R..",
+    "ssh-keygen": lambda _program, read, row: "_.. -f=R" if read.has("-l", "-y") else row,
     "git": _change_git,
 }
 """Program to the function that changes its row as its options demand."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from anyhook.expressions import expression
@@ -13,12 +13,12 @@ from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program, find_name
 from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.runners import CODE_OPTIONS
-from anyhook.shell.subject import Effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from anyhook.shell.subject import Subject
+    from anyhook.shell.options import Arguments
+    from anyhook.shell.scope import Redirect
 
 
 _KINDS = {"R": "reads", "W": "writes", "D": "deletes", "M": "deletes"}
@@ -36,28 +36,63 @@ _DIFF = expression(r"^--- ([^\t\n]+).*\n\+\+\+ ([^\t\n]+)", re.MULTILINE)
 _SED_WRITES = expression(r"(?:^|[;{}/\n0-9$])\s*w\s+([^\n;]+)")
 
 
-def find_effects(subject: Subject) -> Iterator[Effect]:
-    """Yield what a command does to files and hosts, as far as it is known."""
-    finder = _Finder(subject)
-    yield from finder.redirects()
-    program = canonical_program(subject.program)
-    row = row_of(subject, program)
+class Effect(NamedTuple):
+    """Something that a command does.
+
+    Attributes:
+        kind: `reads`, `writes`, `deletes` or `contacts`.
+        target: An absolute path or pattern of paths, or the name of a host.
+        is_known: Whether the target is known.
+        is_recursive: Whether it reaches all that is in a directory; `None` if that is not known.
+        is_likely: Whether it depends on the files that exist.
+    """
+
+    kind: str
+    target: str
+    is_known: bool = True
+    is_recursive: bool | None = False
+    is_likely: bool = False
+
+
+def find_effects(
+    program: str,
+    read: Arguments,
+    redirects: Sequence[Redirect] = (),
+    *,
+    directories: tuple[str | None, ...],
+    home: str | None,
+) -> Iterator[Effect]:
+    """Yield what a command does to files and hosts, as far as it is known.
+
+    It may run in each of the directories, the likeliest first.
+    """
+    finder = _Finder(read, redirects, directories, home)
+    yield from finder.redirect_effects()
+    name = canonical_program(program)
+    row = row_of(name, program, read)
     if row:
-        yield from finder.row(row, program)
-    further = _FURTHER.get(program)
+        yield from finder.row(row, name)
+    further = _FURTHER.get(name)
     if further is not None:
         yield from further(finder)
     else:
-        yield from _by_options(finder, program)
+        yield from _by_options(finder, name)
 
 
 class _Finder:
     """Finds the effects of one command."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
-        self.read = subject.read
-        self.directories = subject.directories
+    def __init__(
+        self,
+        read: Arguments,
+        redirects: Sequence[Redirect],
+        directories: tuple[str | None, ...],
+        home: str | None,
+    ) -> None:
+        self.read = read
+        self.redirects = redirects
+        self.directories = directories
+        self.home = home
 
     def path(
         self,
@@ -70,7 +105,7 @@ class _Finder:
     ) -> Iterator[Effect]:
         """Yield an effect on a path, in each directory in which the command may run."""
         text = value.text
-        home = self.subject.home
+        home = self.home
         if text in _NO_FILES:
             return
         if text[:2] == "~/" and home is not None:
@@ -107,9 +142,9 @@ class _Finder:
             if host or not is_known:
                 yield Effect("contacts", host or text, is_known)
 
-    def redirects(self) -> Iterator[Effect]:
+    def redirect_effects(self) -> Iterator[Effect]:
         """Yield the effects of the redirections."""
-        for redirect in self.subject.redirects:
+        for redirect in self.redirects:
             value = Value(redirect.target, LITERAL if redirect.certain else VAGUE)
             dialled = _DIALLED.match(redirect.target)
             if redirect.is_text:
@@ -146,7 +181,7 @@ class _Finder:
         for word in words:
             option, separator, letter = word.rpartition("=")
             if separator:
-                for value in self.subject.values(option):
+                for value in self.read.values(option):
                     yield from self._operand(letter, value, recursive)
 
     def is_recursive(self, program: str) -> bool | None:
@@ -154,7 +189,7 @@ class _Finder:
         if program in ALWAYS_RECURSIVE:
             return True
         options = RECURSIVE.get(program, ())
-        if self.subject.has(*options):
+        if self.read.has(*options):
             return True
         return None if options and self.read.may_have_more else False
 
@@ -172,7 +207,7 @@ class _Finder:
                 yield from self.host(value)
             elif letter == "S":
                 yield from self.path("reads", value, is_recursive=recursive)
-            elif not self.subject.has("--dry-run"):
+            elif not self.read.has("--dry-run"):
                 yield from self.path("writes", value, is_recursive=recursive)
                 yield from self.path("writes", value, is_recursive=True, is_likely=True)
 
@@ -190,47 +225,47 @@ class _Finder:
 
 def _find(finder: _Finder) -> Iterator[Effect]:
     """Yield what `find` deletes and writes."""
-    subject = finder.subject
-    name = find_name(subject.read.options)
-    deletes = subject.has("-delete")
+    read = finder.read
+    name = find_name(read.options)
+    deletes = read.has("-delete")
     if deletes or finder.read.may_have_more:
         for root in finder.read.operands or [_HERE]:
             text = root.text if name is None else f"{root.text}/**/{name.text}"
             kind = PATTERN if deletes and root.kind != VAGUE else VAGUE
             # What a test such as `-mtime +30` leaves is not known.
-            has_tests = not subject.read.options.keys() <= FIND_WITHOUT_TESTS
+            has_tests = not read.options.keys() <= FIND_WITHOUT_TESTS
             is_likely = name is None and has_tests
             target = Value(text, kind)
             yield from finder.path("deletes", target, is_recursive=True, is_likely=is_likely)
-    written = [*subject.values("-fprint", "-fprint0", "-fls"), *subject.values("-fprintf")[:1]]
+    written = [*read.values("-fprint", "-fprint0", "-fls"), *read.values("-fprintf")[:1]]
     yield from finder.paths("writes", written)
 
 
 def _git(finder: _Finder) -> Iterator[Effect]:
     """Yield what subcommands of Git do to the files of the working tree."""
-    subject, operands = finder.subject, finder.read.operands[1:]
+    read, operands = finder.read, finder.read.operands[1:]
     subcommand = finder.read.operands[0].text if finder.read.operands else ""
     if subcommand not in {"commit", "cherry-pick", "diff", "log", "show"}:
-        for value in subject.values("-C"):
+        for value in read.values("-C"):
             finder.enter(value)
     first = operands[0].text if operands else ""
     everything = [_HERE]
     is_clean = subcommand == "clean"
-    overwrites = (subcommand == "reset" and subject.has("--hard", "--merge")) or (
+    overwrites = (subcommand == "reset" and read.has("--hard", "--merge")) or (
         subcommand == "stash" and first not in {"list", "show"}
     )
-    if is_clean and (finder.read.may_have_more or not subject.has("--dry-run")):
-        settings = [value.text.lower() for value in subject.values("-c")]
+    if is_clean and (finder.read.may_have_more or not read.has("--dry-run")):
+        settings = [value.text.lower() for value in read.values("-c")]
         requires = [text for text in settings if text.startswith("clean.requireforce")]
         # Git refuses to clean without `--force`, unless a setting says otherwise.
         has_default = requires[-1:] in ([], ["clean.requireforce=true"])
-        is_refused = has_default and not subject.has("--force")
+        is_refused = has_default and not read.has("--force")
         targets = operands or everything
         yield from finder.paths("deletes", targets, is_recursive=True, is_likely=is_refused)
     elif overwrites:
         yield from finder.paths("writes", everything, is_recursive=True)
     elif subcommand in {"checkout", "restore"}:
-        is_forced = subject.has("--force")
+        is_forced = read.has("--force")
         targets = everything if is_forced else operands
         # `git checkout NAME` may switch to a branch of that name.
         is_likely = subcommand == "checkout" and not is_forced
@@ -250,7 +285,7 @@ def _git_reads(finder: _Finder, subcommand: str, operands: Sequence[Value]) -> I
     """Yield what subcommands of Git show of the contents of files."""
     if subcommand == "grep":  # an operand may be a revision
         yield from finder.paths("reads", operands[1:], is_recursive=True, is_likely=True)
-    elif subcommand == "blame" or (subcommand == "diff" and finder.subject.has("--no-index")):
+    elif subcommand == "blame" or (subcommand == "diff" and finder.read.has("--no-index")):
         yield from finder.paths("reads", operands)
     elif subcommand in {"cat-file", "show"}:
         for value in operands:
@@ -269,7 +304,7 @@ def _downloads(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect
 
 def _rsync(finder: _Finder) -> Iterator[Effect]:
     operands = finder.read.operands
-    if finder.subject.has("--dry-run"):
+    if finder.read.has("--dry-run"):
         return
     deletes = any(name.startswith("--del") for name in finder.read.options)
     # A third word is an option.
@@ -277,7 +312,7 @@ def _rsync(finder: _Finder) -> Iterator[Effect]:
     if deletes or may_delete:
         targets = [value for value in operands[-1:] if not _is_remote(value.text)]
         yield from finder.paths("deletes", targets, is_recursive=True, is_likely=not deletes)
-    if finder.subject.has("--remove-source-files"):
+    if finder.read.has("--remove-source-files"):
         yield from finder.paths("deletes", operands[:-1], is_recursive=True)
 
 
@@ -287,14 +322,14 @@ def _unpack(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
 
 
 def _sed(finder: _Finder) -> Iterator[Effect]:
-    for script in finder.subject.values("--expression") or finder.read.operands[:1]:
+    for script in finder.read.values("--expression") or finder.read.operands[:1]:
         names = [Value(name.strip()) for name in _SED_WRITES.findall(script.text)]
         yield from finder.paths("writes", names)
 
 
 def _patch(finder: _Finder) -> Iterator[Effect]:
     """Yield what `apply_patch` does, which Codex CLI provides in its shell."""
-    patches = [Value(item.target) for item in finder.subject.redirects if item.is_text]
+    patches = [Value(item.target) for item in finder.redirects if item.is_text]
     for patch in patches or finder.read.operands or [Value("$path", VAGUE)]:
         if patch.kind == VAGUE:
             yield from finder.path("writes", patch)
@@ -306,7 +341,7 @@ def _patch(finder: _Finder) -> Iterator[Effect]:
 
 def _diff(finder: _Finder) -> Iterator[Effect]:
     """Yield what the differences in the input of `patch` and `git apply` change."""
-    for text in [item.target for item in finder.subject.redirects if item.is_text]:
+    for text in [item.target for item in finder.redirects if item.is_text]:
         for old, new in _DIFF.findall(text):
             kind, path = ("deletes", old) if new == "/dev/null" else ("writes", new)
             # How many directories are left out is an option, by default one or all.
@@ -318,11 +353,11 @@ def _diff(finder: _Finder) -> Iterator[Effect]:
 
 def _code(finder: _Finder) -> Iterator[Effect]:
     """Yield what code in the arguments does by the usual functions with literal paths."""
-    codes = finder.subject.values("-c", "-e", "-E", "--eval", "--print", "-r")
+    codes = finder.read.values("-c", "-e", "-E", "--eval", "--print", "-r")
     subcommand, *rest = finder.read.operands or [_HERE]
     if subcommand.text == "eval":  # `deno eval CODE`
         codes += rest
-    codes += [Value(item.target) for item in finder.subject.redirects if item.is_text]
+    codes += [Value(item.target) for item in finder.redirects if item.is_text]
     for code in codes:
         for kind, target in find_targets(code.text):
             if kind == "contacts":
@@ -334,23 +369,23 @@ def _code(finder: _Finder) -> Iterator[Effect]:
 
 def _by_options(finder: _Finder, program: str) -> Iterator[Effect]:
     """Yield what programs do as some of their options say."""
-    subject, operands = finder.subject, finder.read.operands
+    read, operands = finder.read, finder.read.operands
     match program:
         case "dd":  # `dd $@`
             yield from finder.paths("writes", [word for word in operands if word.kind == VAGUE])
-        case "shred" if subject.has("--remove", "-u"):
+        case "shred" if read.has("--remove", "-u"):
             yield from finder.paths("deletes", operands)
-        case "gzip" | "gunzip" if not subject.has("--keep", "--stdout", "--list", "--test"):
+        case "gzip" | "gunzip" if not read.has("--keep", "--stdout", "--list", "--test"):
             recursive = finder.is_recursive("gzip")
             yield from finder.paths("deletes", operands, is_recursive=recursive)
-        case "curl" if subject.has("--remote-name", "--remote-name-all"):
-            yield from _downloads(finder, subject.values("--output-dir"))
-        case "wget" if not subject.has("--output-document", "--spider"):
-            yield from _downloads(finder, subject.values("--directory-prefix"))
-        case "tar" if subject.has("--extract"):
-            yield from _unpack(finder, subject.values("--directory"))
-        case "unzip" if not subject.has("-l", "-t", "-p", "-Z"):
-            yield from _unpack(finder, subject.values("-d"))
+        case "curl" if read.has("--remote-name", "--remote-name-all"):
+            yield from _downloads(finder, read.values("--output-dir"))
+        case "wget" if not read.has("--output-document", "--spider"):
+            yield from _downloads(finder, read.values("--directory-prefix"))
+        case "tar" if read.has("--extract"):
+            yield from _unpack(finder, read.values("--directory"))
+        case "unzip" if not read.has("-l", "-t", "-p", "-Z"):
+            yield from _unpack(finder, read.values("-d"))
         case "grep" | "rg" | "ag" | "ack" if finder.is_recursive(program) and len(operands) < 2:
             yield from finder.path("reads", _HERE, is_recursive=True)
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anyhook.shell.parser import Step
-    from anyhook.shell.scope import Scope
-    from anyhook.shell.subject import Redirect
+    from anyhook.shell.scope import Redirect, Scope
 
 MAX_LENGTH = 64 * 1024
 """Characters; a longer text is one uncertain command."""
@@ -245,7 +244,7 @@ class Reader:
         if program == "git":
             self._read_git_variables(scope, wrappers)
         for key in keys:
-            for option in TEXT_OPTIONS.get(key, ()):
+            for option in TEXT_OPTIONS.get(key, "").split():
                 for value in (options or command.read.options).get(option, ()):
                     text = _text_of_option(key, value)
                     if text:

@@ -31,11 +31,11 @@ _CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
 
 RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
-        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command dbus-run-"
-        " session doas eatmydata entr exec fakeroot firejail ionice ltrace nice nocorrect noglob"
-        " nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0 setpriv setsid start-"
-        " stop-daemon stdbuf strace systemd-run time torsocks toybox unbuffer unshare uvx"
-        " valgrind winpty xargs xvfb-run".split(),
+        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command"
+        " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice"
+        " nocorrect noglob nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0"
+        " setpriv setsid start-stop-daemon stdbuf strace systemd-run time torsocks toybox"
+        " unbuffer unshare uvx valgrind winpty xargs xvfb-run".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
@@ -104,46 +104,28 @@ WRAPPER_NAMES = frozenset(
 )
 """The programs of the table, and their other names."""
 
-TEXT_OPTIONS: dict[str, frozenset[str]] = {
-    "tar": frozenset(
-        {
-            "--to-command",
-            "--checkpoint-action",
-            "--use-compress-program",
-            "--info-script",
-            "--rsh-command",
-        }
-    ),
-    "rsync": frozenset({"--rsh"}),
-    "split": frozenset({"--filter"}),
-    "sort": frozenset({"--compress-program"}),
-    "git rebase": frozenset({"--exec"}),
-    "git filter-branch": frozenset(
-        {
-            "--env-filter",
-            "--tree-filter",
-            "--index-filter",
-            "--parent-filter",
-            "--msg-filter",
-            "--commit-filter",
-            "--tag-name-filter",
-            "--setup",
-        }
-    ),
-    "script": frozenset({"--command"}),
-    "su": frozenset({"--command", "--session-command"}),
-    "runuser": frozenset({"--command", "--session-command"}),
-    "flock": frozenset({"--command"}),
-    "npx": frozenset({"--call"}),
-    "npm exec": frozenset({"--call"}),
-    "env": frozenset({"--split-string"}),
-    "gcloud": frozenset({"--command"}),
-    "ssh": frozenset({"-o"}),
-    "scp": frozenset({"-o", "-S"}),
-    "git": frozenset({"-c"}),
-    "tmux": frozenset({"--shell-command"}),
+TEXT_OPTIONS = {
+    "tar": "--to-command --checkpoint-action --use-compress-program --info-script --rsh-command",
+    "rsync": "--rsh",
+    "split": "--filter",
+    "sort": "--compress-program",
+    "git rebase": "--exec",
+    "git filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter"
+    " --commit-filter --tag-name-filter --setup",
+    "script": "--command",
+    "su": "--command --session-command",
+    "runuser": "--command --session-command",
+    "flock": "--command",
+    "npx": "--call",
+    "npm exec": "--call",
+    "env": "--split-string",
+    "gcloud": "--command",
+    "ssh": "-o",
+    "scp": "-o -S",
+    "git": "-c",
+    "tmux": "--shell-command",
 }
-"""Options whose value is a command line."""
+"""Program to its options whose value is a command line."""
 PROGRAMS_WITH_TEXTS = frozenset([name.partition(" ")[0] for name in TEXT_OPTIONS])
 
 CODE_OPTIONS = {

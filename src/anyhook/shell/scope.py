@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
 
@@ -12,6 +12,25 @@ if TYPE_CHECKING:
 _MAX_DIRECTORIES = 4
 _NAME = expression(r"[^\s$()`;|&<>\"'\\]+")
 """A word that may be the name of a program."""
+
+
+class Redirect(NamedTuple):
+    """A redirection of a command.
+
+    Attributes:
+        operator: With a descriptor in front if there is one: `>`, `2>>`, `<`, `<<<`.
+        target: The file; for `<<` and `<<<` the text.
+        certain: Whether the target is known.
+    """
+
+    operator: str
+    target: str
+    certain: bool = True
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the target is a text and not a file."""
+        return self.operator.endswith(("<<", "<<-", "<<<"))
 
 
 class Input:

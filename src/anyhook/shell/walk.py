@@ -16,8 +16,7 @@ from anyhook.shell.expansions import (
     expand_text,
 )
 from anyhook.shell.reader import ExpandedCall, Reader
-from anyhook.shell.scope import UNKNOWN_INPUT, Input, Scope
-from anyhook.shell.subject import Redirect
+from anyhook.shell.scope import UNKNOWN_INPUT, Input, Redirect, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

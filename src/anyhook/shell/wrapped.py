@@ -29,8 +29,7 @@ from anyhook.shell.runners import (
     WRAPPER_NAMES,
     Runner,
 )
-from anyhook.shell.scope import NO_INPUT, Scope
-from anyhook.shell.subject import Redirect
+from anyhook.shell.scope import NO_INPUT, Redirect, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -35,12 +35,7 @@ def session_of(event: Event) -> str:
 
 
 def clean(value: object, limit: int = MAX_WIDTH) -> str:
-    """Return a text that every exporter can encode: a lone surrogate would lose the whole batch.
-
-    Args:
-        value: The value.
-        limit: Characters that are kept.
-    """
+    """Return a text that every exporter can encode: a lone surrogate would lose the whole batch."""
     text = str(value)[:limit]
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

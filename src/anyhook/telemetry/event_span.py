@@ -61,11 +61,6 @@ class Instruments:
 class EventSpan:
     """The span of one event, from its dispatch to its decision.
 
-    Args:
-        instruments: Make the spans and metrics.
-        agent: The agent whose hooks decide.
-        event: The event.
-
     Attributes:
         variables: `TRACEPARENT` and `TRACESTATE` for the commands of its hooks.
     """
@@ -111,11 +106,7 @@ class EventSpan:
         )
 
     def finish(self, decision: Decision | None) -> None:
-        """End the span with the decision, after those of its hooks.
-
-        Args:
-            decision: The decision; `None` if the dispatch was canceled or raised.
-        """
+        """End the span, after those of its hooks; `None` if the dispatch was canceled or raised."""
         otel_context.detach(self._token)
         duration = time.perf_counter() - self._started
         end_time = self._start_time + _nanoseconds(duration)

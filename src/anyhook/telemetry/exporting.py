@@ -35,12 +35,7 @@ EXIT_TIMEOUT = 5.0
 
 
 class Providers:
-    """A provider of spans and one of metrics, with their exporters.
-
-    Args:
-        tracer_provider: Makes spans.
-        meter_provider: Makes metrics.
-    """
+    """A provider of spans and one of metrics, with their exporters."""
 
     def __init__(self, tracer_provider: TracerProvider, meter_provider: MeterProvider) -> None:
         self.tracer_provider = tracer_provider
@@ -49,18 +44,13 @@ class Providers:
         atexit.register(self.shutdown)
 
     def flush(self, timeout: float) -> None:
-        """Export what has ended.
-
-        Args:
-            timeout: Seconds to wait at most. Exports that take longer go on in the background.
-        """
+        """Export what has ended; what takes longer than the timeout goes on in the background."""
         _run_at_most(timeout, self._flush)
 
     def shutdown(self, timeout: float = EXIT_TIMEOUT) -> None:
         """Export the rest and end the exporters.
 
-        Args:
-            timeout: Seconds to wait at most. What takes longer is lost when the process exits.
+        What takes longer than the timeout is lost when the process exits.
         """
         atexit.unregister(self.shutdown)
         _run_at_most(timeout, self._shut_down)

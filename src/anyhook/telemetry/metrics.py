@@ -27,12 +27,7 @@ NOT_RUN = frozenset({Status.WITHHELD, Status.SKIPPED})
 
 
 class Metrics:
-    """Counts decisions and failures, and measures durations.
-
-    Args:
-        meter: Makes the instruments.
-        sessions: The open sessions.
-    """
+    """Counts decisions and failures, and measures durations."""
 
     def __init__(self, meter: Meter, sessions: TracedSessions) -> None:
         # A counter of the SDK takes 10 µs, and most decisions are on events without hooks.
@@ -74,14 +69,7 @@ class Metrics:
     def record_event(
         self, agent: AgentSpec, event: Event, decision: Decision | None, duration: float
     ) -> None:
-        """Record an event and its hooks.
-
-        Args:
-            agent: The agent.
-            event: The event.
-            decision: The decision; `None` if there is none.
-            duration: Seconds.
-        """
+        """Record an event, which took some seconds, and its hooks."""
         common = {names.AGENT_NAME: agent.title, names.EVENT: event.name}
         if decision is None:
             self._event_duration.record(duration, {**common, names.ERROR_TYPE: names.CANCELED})

@@ -32,11 +32,7 @@ def parent_of(environ: Mapping[str, str]) -> Context:
 
 
 def context_of_headers(headers: Mapping[str, str]) -> Context:
-    """Return the context that the headers of a request name; an empty one if they are invalid.
-
-    Args:
-        headers: Names in lower case, and values.
-    """
+    """Return the context that headers (in lower case) name; an empty one if they are invalid."""
     return _PROPAGATOR.extract(headers, Context())
 
 
@@ -48,11 +44,7 @@ def variables_of(span: Span) -> dict[str, str]:
 
 
 class TraceContext:
-    """An ASGI application that answers each request in the trace that its headers name.
-
-    Args:
-        app: Answers the requests.
-    """
+    """An ASGI application that answers each request in the trace that its headers name."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -63,12 +63,8 @@ class OpenSession:
 class TracedSessions:
     """The open sessions. Its methods may be called from any thread.
 
-    Args:
-        tracer: Makes the spans.
-        parent: The context in which they are started.
-        idle_timeout: Seconds without an event after which a session counts as ended.
-        max_sessions: Sessions that are open at once. The one that was active last the longest time
-            ago is ended for one more.
+    A session counts as ended after `idle_timeout` seconds without an event. For one more than
+    `max_sessions`, the one that was active last the longest time ago is ended.
     """
 
     def __init__(
@@ -89,10 +85,7 @@ class TracedSessions:
     def enter(self, agent: AgentSpec, session_id: str, now: int) -> OpenSession:
         """Return the session of an event that begins; `leave` must follow.
 
-        Args:
-            agent: The agent.
-            session_id: Identifier of the session.
-            now: Nanoseconds since the epoch.
+        `now` is in nanoseconds since the epoch.
         """
         key = (agent.name, session_id)
         with self._lock:
@@ -109,14 +102,7 @@ class TracedSessions:
             return session
 
     def leave(self, session: OpenSession, now: int, *, is_denied: bool, has_ended: bool) -> None:
-        """Note that an event was decided.
-
-        Args:
-            session: The session of the event.
-            now: Nanoseconds since the epoch.
-            is_denied: Whether it was denied or stopped.
-            has_ended: Whether the session ends with it.
-        """
+        """Note that an event was decided: perhaps denied or stopped, or the end of the session."""
         with self._lock:
             session.running -= 1
             session.denials += is_denied
@@ -155,12 +141,7 @@ class TracedSessions:
             self._end_idle()
 
     def close(self, reason: str, agent: str | None = None) -> None:
-        """End open sessions.
-
-        Args:
-            reason: Why.
-            agent: Name of the agent; `None` for all.
-        """
+        """End the open sessions of an agent, or all of them, for a reason."""
         with self._lock:
             for session in list(self._open.values()):
                 if agent in (None, session.key[0]):

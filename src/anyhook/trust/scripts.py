@@ -20,7 +20,6 @@ from anyhook.expressions import expression
 from anyhook.model.record import Record
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
-from anyhook.trust.scope import TrustScope
 from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.model.definitions import HandlerSpec
+
 
 _SCRIPT_NAME = expression(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
 _PROGRAM = expression(r"[\w./~@+${}-]+")
@@ -112,7 +112,11 @@ def command_files(
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
     candidates = list(search.candidates())
-    pieces = _pieces_of_existing(candidates, scope)
+    # Words with blanks that name files were also split: their pieces are not missing files.
+    pieces: set[str] = set()
+    for word, path in candidates:
+        if " " in word and scope.mode_of(path):
+            pieces.update(word.split())
     for word, path in candidates:
         looked_at[path] = None
         mode = scope.mode_of(path)
@@ -136,15 +140,6 @@ def command_files(
         looked_at=(*looked_at, *search.listed),
         unclear=tuple(_unclear_words(search, scope)),
     )
-
-
-def _pieces_of_existing(candidates: Iterable[tuple[str, str]], scope: TrustScope) -> set[str]:
-    """Return the pieces of words with blanks that name files: such words are also split."""
-    pieces: set[str] = set()
-    for word, path in candidates:
-        if " " in word and scope.mode_of(path):
-            pieces.update(word.split())
-    return pieces
 
 
 def _names_file(word: str, path: str, scope: TrustScope, *, exists: bool) -> bool:
@@ -328,7 +323,9 @@ class _PathSearch:
         text = text.replace(LITERAL_DOLLAR, "$")
         text = os.path.expanduser(text)
         is_absolute = text.startswith(("/", "~"))
-        prefix = self._directory_of(text)
+        # The longest known directory in front is not a pattern, whatever its name holds.
+        prefixes = [prefix for prefix in self._directories if text.startswith(f"{prefix}/")]
+        prefix = prefixes[0] if prefixes else ""
         is_pattern = _PATTERN.search(text, len(prefix)) is not None
         paths: list[str] = []
         if is_pattern and is_absolute:
@@ -349,10 +346,6 @@ class _PathSearch:
             if path is not None:
                 paths.append(path)
         return paths
-
-    def _directory_of(self, path: str) -> str:
-        """Return the longest known directory that a path starts with, which is not a pattern."""
-        return next((prefix for prefix in self._directories if path.startswith(f"{prefix}/")), "")
 
     def _match_pattern(self, base: str, pieces: list[str]) -> list[str]:
         """List the files that a pattern matches, looking at a bounded number of entries."""
@@ -404,3 +397,54 @@ def _resolve(word: str, base: str) -> str | None:
         if word.startswith("~"):
             return None
     return os.path.normpath(os.path.join(base, word))
+
+
+# -- where the files are that the author of a project can change
+
+
+class TrustScope:
+    """The project, and the directory `start` outside of it in which a command runs.
+
+    Modes of files are kept in `modes`, which commands that are looked up at the same time share.
+    """
+
+    def __init__(
+        self, project: Path, start: Path | None, modes: dict[str, int] | None = None
+    ) -> None:
+        self._modes = {} if modes is None else modes
+        self.project = str(project)
+        self._real_project = os.path.realpath(project)
+        is_outside = start is not None and not start.is_relative_to(project)
+        self._start = str(start) if is_outside else None
+
+    def contains(self, path: str) -> bool:
+        """Return whether a path, or what it links to, is inside."""
+        if _is_inside(path, self.project):
+            return True
+        if self._start is not None and _is_inside(path, self._start):
+            return True
+        try:
+            real_path = os.path.realpath(path)
+        except OSError:  # a link of another user, like /proc/1/root
+            return False
+        return _is_inside(real_path, self._real_project)
+
+    def is_inner_directory(self, path: str) -> bool:
+        """Return whether a path is a directory in the project, and not the project itself."""
+        is_below = path != self.project and _is_inside(path, self.project)
+        return is_below and stat.S_ISDIR(self.mode_of(path))
+
+    def mode_of(self, path: str) -> int:
+        """Return the mode of a file; 0 if there is none."""
+        mode = self._modes.get(path)
+        if mode is None:
+            try:
+                mode = os.stat(path).st_mode
+            except (OSError, ValueError):
+                mode = 0
+            self._modes[path] = mode
+        return mode
+
+
+def _is_inside(path: str, directory: str) -> bool:
+    return path == directory or path.startswith(f"{directory.rstrip('/')}/")

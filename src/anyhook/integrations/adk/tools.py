@@ -10,7 +10,7 @@ from google.adk.agents.llm_agent import LlmAgent
 from google.adk.tools.tool_confirmation import ToolConfirmation
 
 from anyhook.errors import StoppedError
-from anyhook.integrations.tool_chain import ToolChain
+from anyhook.integrations.factory import ToolChain
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -19,7 +19,7 @@ from anyhook.agents.translate import call_of, counterparts, translate_answer, tr
 from anyhook.authoring.degrade import ASK_ANYWAY, fit
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.options import EngineOptions
-from anyhook.integrations.diagnostics import (
+from anyhook.integrations.dispatch import (
     CANNOT_ASK,
     denials_without_effect,
     questions_without_user,

@@ -22,9 +22,9 @@ from agents.tool_context import ToolContext
 from pydantic import BaseModel
 
 from agents import ShellResult, ToolOutputFileContent, ToolOutputImage, ToolOutputText
+from anyhook.integrations.factory import ToolChain
 from anyhook.integrations.openai_agents.state import current_session
 from anyhook.integrations.results import join_context, tag_context
-from anyhook.integrations.tool_chain import ToolChain
 from anyhook.model.json import parse_event
 
 if TYPE_CHECKING:

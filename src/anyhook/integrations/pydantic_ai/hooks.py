@@ -35,9 +35,8 @@ from anyhook.integrations.framework import Framework
 from anyhook.integrations.host_tools import text_of
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
-from anyhook.integrations.pydantic_ai.output import call_output_function
 from anyhook.integrations.pydantic_ai.state import RunState
-from anyhook.integrations.pydantic_ai.tools import HookedTools
+from anyhook.integrations.pydantic_ai.tools import HookedTools, call_output_function
 from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:

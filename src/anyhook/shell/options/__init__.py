@@ -67,20 +67,36 @@ class Table(NamedTuple):
     """The words that start with `%`."""
 
 
-class Arguments(NamedTuple):
-    """The arguments of a program, read by its table."""
+class Arguments:
+    """The arguments of a program, read by its table.
 
-    options: dict[str, list[Value]]
-    """Canonical name of an option to its values, in order."""
-    operands: list[Value]
-    rest: int
-    """Index of the first word behind the operands that were asked for."""
-    may_have_more: bool
-    """Whether a word that only the running shell knows may be another option."""
-    is_doubtful: bool
-    """Whether an option that is not in the table may have taken the next word."""
-    commands: list[list[Value]]
-    """The words between `-exec` and `;` of `find`."""
+    Attributes:
+        options: Canonical name of an option to its values, in order.
+        operands: The other words, a subcommand first.
+        rest: Index of the first word behind the operands that were asked for.
+        may_have_more: Whether a word that only the running shell knows may be another option.
+        is_doubtful: Whether an option that is not in the table may have taken the next word.
+        commands: The words between `-exec` and `;` of `find`.
+    """
+
+    def __init__(self, rest: int) -> None:
+        self.options: dict[str, list[Value]] = {}
+        self.operands: list[Value] = []
+        self.rest = rest
+        self.may_have_more = False
+        self.is_doubtful = False
+        self.commands: list[list[Value]] = []
+
+    def has(self, *options: str) -> bool:
+        """Return whether there is one of some options."""
+        return not self.options.keys().isdisjoint(options)
+
+    def values(self, *options: str) -> list[Value]:
+        """Return the values of some options."""
+        values: list[Value] = []
+        for option in options:
+            values += self.options.get(option, ())
+        return values
 
 
 _NO_TABLE = Table({}, frozenset())
@@ -159,16 +175,9 @@ def read_arguments(
     Without a table the program is unknown, and any word may be anything. Reading stops at the word
     behind `max_operands` operands, which begins another command.
     """
-    reader = _Reader(table or _NO_TABLE, values, start, is_known=table is not None)
-    reader.read(max_operands)
-    return Arguments(
-        reader.options,
-        reader.operands,
-        reader.index,
-        reader.may_have_more,
-        reader.is_doubtful,
-        reader.commands,
-    )
+    arguments = _Reader(table or _NO_TABLE, values, start, is_known=table is not None)
+    arguments.read(max_operands)
+    return arguments
 
 
 def find_name(options: Mapping[str, Sequence[Value]]) -> Value | None:
@@ -185,53 +194,33 @@ def find_name(options: Mapping[str, Sequence[Value]]) -> Value | None:
     return None
 
 
-class _Reader:
+class _Reader(Arguments):
     """Reads the words of one command."""
 
-    __slots__ = (
-        "commands",
-        "index",
-        "is_doubtful",
-        "is_known",
-        "may_have_more",
-        "names",
-        "operands",
-        "options",
-        "style",
-        "values",
-    )
-
-    def __init__(
-        self, table: Table, values: Sequence[Value], start: int, *, is_known: bool
-    ) -> None:
+    def __init__(self, table: Table, words: Sequence[Value], start: int, *, is_known: bool) -> None:
+        super().__init__(start)
         self.names = table.names
         self.style = table.style
-        self.values = values
-        self.index = start
+        self.words = words
         self.is_known = is_known
-        self.options: dict[str, list[Value]] = {}
-        self.operands: list[Value] = []
-        self.commands: list[list[Value]] = []
-        self.may_have_more = False
-        self.is_doubtful = False
 
     def read(self, max_operands: int | None) -> None:
         if "%expression" in self.style:
             self._read_expression()
             return
-        values = self.values
+        words = self.words
         if "%old" in self.style:
             self._read_old_cluster()
         stops = "%stop" in self.style
-        while self.index < len(values):
-            value = values[self.index]
+        while self.rest < len(words):
+            value = words[self.rest]
             text = value.text
             if text == "--" and value.kind != VAGUE:
-                self.index += 1
+                self.rest += 1
                 break
             is_mode = "%mode" in self.style and _MODE.fullmatch(text)
             if text[:1] == "-" and len(text) > 1 and not is_mode:
-                self.index += 1
+                self.rest += 1
                 self._read_option(value)
                 continue
             if max_operands is not None and len(self.operands) >= max_operands:
@@ -240,14 +229,14 @@ class _Reader:
             if value.kind == VAGUE and text[:1] in "$`":
                 self.may_have_more = True
             self._add_operand(value)
-            self.index += 1
+            self.rest += 1
             if stops and max_operands is None:
                 break
-        while self.index < len(values):
+        while self.rest < len(words):
             if max_operands is not None and len(self.operands) >= max_operands:
                 return
-            self._add_operand(values[self.index])
-            self.index += 1
+            self._add_operand(words[self.rest])
+            self.rest += 1
 
     def _add_operand(self, value: Value) -> None:
         assignment = _ASSIGNMENT.fullmatch(value.text) if "%assignments" in self.style else None
@@ -262,10 +251,10 @@ class _Reader:
             values.append(value)
 
     def _next(self) -> Value | None:
-        if self.index >= len(self.values):
+        if self.rest >= len(self.words):
             return None
-        self.index += 1
-        return self.values[self.index - 1]
+        self.rest += 1
+        return self.words[self.rest - 1]
 
     def _read_option(self, value: Value) -> None:
         text = value.text
@@ -329,24 +318,24 @@ class _Reader:
 
     def _read_old_cluster(self) -> None:
         """Read the letters of `tar xfC archive directory`."""
-        if self.index >= len(self.values):
+        if self.rest >= len(self.words):
             return
-        first = self.values[self.index]
+        first = self.words[self.rest]
         if first.kind == VAGUE or not _LETTERS.fullmatch(first.text):
             return
-        self.index += 1
+        self.rest += 1
         for letter in first.text:
             canonical, kind = self.names.get(f"-{letter}", (f"-{letter}", _FLAG))
             self._add(canonical, self._next() if kind == _VALUED else None)
 
     def _read_expression(self) -> None:
         """Read the words of `find`: where it starts, and what it does with each file."""
-        values = self.values
+        words = self.words
         starts = True
-        while self.index < len(values):
-            value = values[self.index]
+        while self.rest < len(words):
+            value = words[self.rest]
             text = value.text
-            self.index += 1
+            self.rest += 1
             if text in FIND_RUNS:
                 starts = False
                 self._add(text)
@@ -370,9 +359,9 @@ class _Reader:
 
     def _take_command(self) -> list[Value]:
         command: list[Value] = []
-        while self.index < len(self.values):
-            value = self.values[self.index]
-            self.index += 1
+        while self.rest < len(self.words):
+            value = self.words[self.rest]
+            self.rest += 1
             if value.text == ";" or (value.text == "+" and command[-1:] == [Value("{}")]):
                 break
             command.append(value)
