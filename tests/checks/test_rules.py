@@ -16,11 +16,10 @@ from anyhook.checks import (
     rules,
     scripts,
     settings,
-    syntax,
-    trust,
+    started_scripts,
 )
 
-MODULES = (command_texts, hook_files, scripts, settings, syntax, trust)
+MODULES = (command_texts, hook_files, scripts, settings, started_scripts)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

@@ -15,7 +15,7 @@ from starlette.requests import Request
 import anyhook
 from anyhook import Engine
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.cli.panel.snapshot import take_snapshot
+from anyhook.cli.panel.actions import take_snapshot
 from anyhook.integrations.framework import broken_hooks
 from anyhook.journal.lines import history_directory
 from anyhook.page.access import Access

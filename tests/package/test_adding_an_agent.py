@@ -24,8 +24,6 @@ SRC = Path(anyhook.__file__).parent
 REGISTRY = "agents/__init__.py"
 
 EXCEPTIONS = {
-    "cli/migrate.py": "examples in the help",
-    "cli/serve.py": "an example in the help",
     "testing/cases.py": "examples in messages",
     "testing/running.py": "the default of an argument in the public interface",
     "migrate/corpus.py": "the built-in events are written in the words of one agent",

@@ -6,8 +6,8 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.example_secrets import remove_examples
 from anyhook.backtest.results import Decided
+from anyhook.backtest.sources import remove_examples
 from anyhook.model.text import shorten
 from anyhook.secrets.redact import redact_json, redact_start
 

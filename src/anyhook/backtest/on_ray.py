@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.loading import hook_files
+from anyhook.backtest.hook_file import hook_files
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.run import TIMEOUT
 from anyhook.backtest.sources import EventRow, EventRows, HistoryPart, Part

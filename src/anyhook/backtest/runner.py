@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.backtest.decided import decided_of
-from anyhook.backtest.failures import Failure
 from anyhook.backtest.reads import VARIABLE
 from anyhook.backtest.results import CHANCE, ORDER, TIME, Decided, Result
 from anyhook.backtest.session import (
@@ -21,7 +20,7 @@ from anyhook.backtest.session import (
     decide_sessions,
     find_events,
 )
-from anyhook.backtest.subjects import BacktestSubject, Opinion
+from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
@@ -81,7 +80,7 @@ class SessionRunner:
             UsageError: If they cannot be loaded.
         """
         project = ("anyhook.backtest.project",) if self._subject.is_project else ()
-        self._sandbox.preload(("anyhook.backtest.loading", *project))
+        self._sandbox.preload(("anyhook.backtest.hook_file", *project))
         try:
             self.events = self._sandbox.run(find_events, self._subject, self._limit)
         except RunEndedError as error:

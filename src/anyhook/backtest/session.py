@@ -26,7 +26,7 @@ from anyhook.sandbox.world import move_paths
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anyhook.backtest.failures import Failure
+    from anyhook.backtest.subjects import Failure
     from anyhook.sandbox.keeper import SandboxRun
 
 
@@ -83,7 +83,7 @@ def find_events(run: SandboxRun, subject: BacktestSubject, limit: float) -> froz
 
 
 def _load(run: SandboxRun, subject: BacktestSubject, limit: float) -> Evaluator:
-    from anyhook.backtest.loading import load_hooks_of
+    from anyhook.backtest.hook_file import load_hooks_of
 
     run.begin(LOADING, limit)
     return load_hooks_of(subject, limit)

@@ -7,6 +7,7 @@ be kept.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from contextlib import contextmanager
@@ -14,19 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from anyhook.backtest.example_secrets import insert_examples
 from anyhook.backtest.results import MAX_PROBLEMS
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.replay import SessionRange, all_sessions, has_events
 from anyhook.history.rows import dump
 from anyhook.history.store import FILE, History
 from anyhook.history.text import has_words
+from anyhook.secrets.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.history.filters import Filter
     from anyhook.history.sessions import SessionSummary
+
 
 PART = 8192
 """Events in one part of the history, unless a session has more: sessions are not divided."""
@@ -232,3 +234,23 @@ def _split_sessions(sessions: Iterable[SessionSummary]) -> Iterator[list[Session
         events += session.events
     if part:
         yield part
+
+
+# -- examples of secrets
+
+# A guard that looks for keys would deny nothing of a history in which `[redacted:aws-key]` stands
+# in their place. So hooks see an example of the same kind, and a decision that depends on it is
+# marked.
+_PLACEHOLDER = re.compile(r"\[redacted:([a-z0-9-]+)\]")
+
+
+def insert_examples(text: str) -> str:
+    """Return a text with an example in the place of each secret that was replaced."""
+    return _PLACEHOLDER.sub(lambda match: EXAMPLES.get(match[1], match[0]), text)
+
+
+def remove_examples(text: str) -> str:
+    """Return a text with the placeholders in the place of the examples."""
+    for kind, example in EXAMPLES.items():
+        text = text.replace(example, f"[redacted:{kind}]")
+    return text

@@ -12,9 +12,8 @@ from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.authoring.inspect import MARK, STOP_FLAG
-from anyhook.checks.flow import facts_of_flow
 from anyhook.checks.python_flow import python_flow
-from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, javascript_facts
+from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
 from anyhook.files import read_user_file

@@ -21,12 +21,12 @@ from anyhook.cli.event_filters import (
     canonical_tool,
     check_agent,
     note_on_tool,
+    open_history,
     print_no_events,
     print_notes,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.html import HtmlFile, write_html
-from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import confirm, print_problems, progress

@@ -1,15 +1,20 @@
-"""Names of agents, events, tools and hooks that a user gives to choose events."""
+"""The history in commands: how it is opened, and the names by which a user chooses events."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
-from anyhook.errors import UnknownNameError, UsageError
+from anyhook.cli.render import print_problems
+from anyhook.errors import HistoryError, UnknownNameError, UsageError
+from anyhook.history.ingest import ingest
 from anyhook.history.sessions import find_session
+from anyhook.history.store import History, is_damaged
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import all_events
@@ -23,7 +28,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.history.filters import Filter
-    from anyhook.history.store import History
 
 
 def check_agent(name: str) -> None:
@@ -150,3 +154,27 @@ def notes_on(chosen: Filter, history: History) -> Iterator[str]:
     elif chosen.hook and chosen.hook not in hooks:
         hint = did_you_mean(chosen.hook, hooks) or "anyhook history stats lists them"
         yield f"no hook named {chosen.hook!r} has run; {hint}"
+
+
+@contextmanager
+def open_history() -> Iterator[History]:
+    """Open the history with everything that was recorded until now, and report its problems.
+
+    Raises:
+        HistoryError: If it cannot be opened.
+    """
+    with History.open() as history:
+        try:
+            problems = ingest(history).problems
+            if history.set_aside:
+                problems.insert(0, history.set_aside)
+            print_problems(problems)
+            yield history
+        except sqlite3.DatabaseError as error:
+            if not is_damaged(error):
+                raise HistoryError(f"{history.path} cannot be read: {error}") from error
+            raise HistoryError(
+                f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what "
+                "was recorded in the last two days; anyhook history import reads older sessions "
+                "again"
+            ) from error

@@ -29,7 +29,7 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
-from anyhook.migrate.losses import KINDS, Loss
+from anyhook.migrate.context import KINDS, Loss
 from anyhook.migrate.merge import merge_into
 from anyhook.migrate.plan import Migration, plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
@@ -44,22 +44,6 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
-
-HELP = """Move an agent's hooks into another agent's settings.
-
-Reads all settings of the scope (for Claude Code settings.json and settings.local.json), translates
-them, and adds them to the other agent's settings. Commands keep the events and answers of the agent
-that they were written for: `anyhook shim` translates. Everything that is lost is reported. The
-difference is shown, and nothing is written before you agree; the former file is kept next to it.
-
-With `--prove` the hooks of both sides first decide the same events, in copies of the project.
-
-For example:
-
-    anyhook migrate --to gemini --dry-run
-    anyhook migrate --from claude --to gemini --prove
-    anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
-"""
 
 
 @one_at_a_time
@@ -104,7 +88,22 @@ def migrate(
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
-    """Move an agent's hooks into another agent's settings."""
+    """Move an agent's hooks into another agent's settings.
+
+    Reads all settings of the scope (for Claude Code settings.json and settings.local.json),
+    translates them, and adds them to the other agent's settings. Commands keep the events and
+    answers of the agent that they were written for: `anyhook shim` translates. Everything that is
+    lost is reported. The difference is shown, and nothing is written before you agree; the former
+    file is kept next to it.
+
+    With `--prove` the hooks of both sides first decide the same events, in copies of the project.
+
+    For example:
+
+        anyhook migrate --to gemini --dry-run
+        anyhook migrate --from claude --to gemini --prove
+        anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
+    """
     if events is not None and not proved:
         raise UsageError("--events names the events of a proof; add --prove")
     directory = existing_project(project)
@@ -167,9 +166,6 @@ def migrate(
         console().print(Text.assemble(("not written", BAD), f"  {refusal}"))
     _print_next_steps(migration, is_quiet=as_json or not written)
     return PROBLEMS if refusal else OK
-
-
-migrate.__doc__ = HELP
 
 
 def _print_next_steps(migration: Migration, *, is_quiet: bool) -> None:

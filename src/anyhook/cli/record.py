@@ -38,14 +38,16 @@ from anyhook.history.tap_record import PROBLEM_FILE
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
-from anyhook.manage.recorded import (
+from anyhook.manage.recording import (
+    RecordingChange,
     RecordingState,
     count_recorded,
     edited_files,
+    end_recording,
     read_state,
     recorded_agent,
+    start_recording,
 )
-from anyhook.manage.recording import RecordingChange, end_recording, start_recording
 from anyhook.manage.scope import agents_here, existing_project, require_agents
 from anyhook.model.record import replace
 from anyhook.model.text import printable

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, QUIET
-from anyhook.cli.open_history import open_history
+from anyhook.cli.event_filters import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.history.store import History
-    from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
 
 FAIL_ON = "escape"

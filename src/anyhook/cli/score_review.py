@@ -9,7 +9,7 @@ from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.colors import QUIET
-from anyhook.cli.open_history import open_history
+from anyhook.cli.event_filters import open_history
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import (
     outcome_text,

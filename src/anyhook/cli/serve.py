@@ -39,22 +39,6 @@ MIN_TOKEN = 16
 KIND = "http"
 """Type of the hooks that post to an endpoint."""
 
-HELP = f"""Answer hooks over HTTP, without a process for each of them.
-
-Claude Code's hooks of type `http`, and those of an engine, post their events here. With hook files
-(`anyhook.authoring`) their functions decide; without, or with `--project`, the hooks in the
-project's settings. Files that are edited are read again. Ctrl-C and SIGTERM end it.
-
-Set the token in the variable `{ENV_VARIABLE}`: every user of this machine can read the arguments of
-a program. Without a token every program of this machine may fire hooks; other machines never may.
-
-For example:
-
-    anyhook serve .anyhook/guard.py
-    anyhook serve .anyhook/guard.py --port 0 --json
-    anyhook serve --project ~/code/app --agent claude
-"""
-
 
 def serve(
     files: Annotated[
@@ -84,7 +68,22 @@ def serve(
     otel: Otel = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer hooks over HTTP."""
+    """Answer hooks over HTTP, without a process for each of them.
+
+    Claude Code's hooks of type `http`, and those of an engine, post their events here. With hook
+    files (`anyhook.authoring`) their functions decide; without, or with `--project`, the hooks in
+    the project's settings. Files that are edited are read again. Ctrl-C and SIGTERM end it.
+
+    Set the token in the variable `ANYHOOK_TOKEN`: every user of this machine can read the arguments
+    of a program. Without a token every program of this machine may fire hooks; other machines never
+    may.
+
+    For example:
+
+        anyhook serve .anyhook/guard.py
+        anyhook serve .anyhook/guard.py --port 0 --json
+        anyhook serve --project ~/code/app --agent claude
+    """
     try:
         from anyhook.server import http
     except ModuleNotFoundError as error:
@@ -127,9 +126,6 @@ def serve(
             responder.close()
     _print_message("ended")
     return OK
-
-
-serve.__doc__ = HELP
 
 
 @contextmanager

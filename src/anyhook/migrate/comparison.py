@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.migrate.context import Loss
     from anyhook.migrate.corpus import Probe
-    from anyhook.migrate.losses import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.model.decisions import Decision, HandlerResult
     from anyhook.model.definitions import HookDefinition

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
 from anyhook.migrate.commands import unwrap
-from anyhook.migrate.context import HandlerMigration
+from anyhook.migrate.context import MORE, HandlerMigration, event_advice, kind_advice
 from anyhook.migrate.entries import Entry, EntryOrigin
 from anyhook.migrate.handler import migrate_handler
-from anyhook.migrate.losses import MORE, event_advice, kind_advice
 from anyhook.migrate.matchers import TranslatedMatcher, translate_matcher
 
 if TYPE_CHECKING:

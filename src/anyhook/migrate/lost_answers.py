@@ -14,7 +14,7 @@ from anyhook.agents.samples import samples_of
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.authoring.inspect import CALLS, MARK
-from anyhook.migrate.losses import ANYTHING, ASKS
+from anyhook.migrate.context import ANYTHING, ASKS
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 

@@ -22,9 +22,11 @@ from anyhook.migrate.matcher_pieces import (
     NAME_LIST,
     Reasons,
     TranslatedPiece,
+    any_mcp_tool,
+    mcp_name_parts,
     split_matcher,
+    translate_mcp_piece,
 )
-from anyhook.migrate.mcp_matchers import any_mcp_tool, mcp_name_parts, translate_mcp_piece
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:

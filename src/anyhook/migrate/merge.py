@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.migrate.commands import unwrap
-from anyhook.migrate.losses import Loss
+from anyhook.migrate.context import Loss
 from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.settings.edit import read_settings
 from anyhook.settings.entries import add_definitions

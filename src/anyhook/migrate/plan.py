@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.commands import PROGRAM
-from anyhook.migrate.context import MigrationContext
+from anyhook.migrate.context import ANYTHING, MigrationContext
 from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
 from anyhook.migrate.handler import may_ask
-from anyhook.migrate.losses import ANYTHING
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.migrate.context import Loss
     from anyhook.migrate.definition import WrittenHooks
     from anyhook.migrate.entries import Entry, EntryOrigin
-    from anyhook.migrate.losses import Loss
     from anyhook.model.definitions import HookDefinition
     from anyhook.settings.hookset import HookSet
     from anyhook.settings.reader import LoadedFile

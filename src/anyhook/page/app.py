@@ -24,14 +24,12 @@ from anyhook.history.denials import denials_to_look_at
 from anyhook.history.filters import Filter
 from anyhook.history.search import search
 from anyhook.page.access import Access, Gate
-from anyhook.page.backtest_views import BacktestViews
 from anyhook.page.charts import import_pygal
-from anyhook.page.events import one_row_per_call
 from anyhook.page.hook_views import HookViews
 from anyhook.page.live import RECENT_MINUTES, ROWS, Live, recent_sessions
 from anyhook.page.page import Page, number_of
-from anyhook.page.past_views import PastViews
-from anyhook.page.render import asset, compile_templates
+from anyhook.page.past_views import BacktestViews, PastViews
+from anyhook.page.render import asset, compile_templates, one_row_per_call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from anyio.to_thread import run_sync
 from starlette.responses import RedirectResponse, Response
 
+from anyhook.checks.rules import find_problems, worst_first
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, UsageError
@@ -17,7 +18,6 @@ from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.manage.health import HealthWord, HookHealth, health
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
-from anyhook.manage.problems import find_problems, worst_first
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import SwitchResult, switch_hook
 from anyhook.page.charts import SERIES, latency_chart, outcome_chart, spans_of

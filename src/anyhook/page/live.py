@@ -25,9 +25,7 @@ from anyhook.history.search import search
 from anyhook.history.sessions import SessionSummary, find_session, is_ended, latest_events, sessions
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
-from anyhook.page.events import one_row_per_call
-from anyhook.page.links import PageLinks
-from anyhook.page.render import render
+from anyhook.page.render import PageLinks, one_row_per_call, render
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from anyhook.errors import UsageError
@@ -29,8 +29,10 @@ from anyhook.history.stored import get_event
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import EVENTS
 from anyhook.model.tools import TOOLS
-from anyhook.page.events import SOURCES
+from anyhook.page.kept import kept_backtest, kept_backtests
 from anyhook.page.page import LINKS, PAGE, Page, number_of
+from anyhook.page.render import SOURCES
+from anyhook.page.report import compare_reports, shown_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -220,3 +222,41 @@ def reference_of(event: RecordedEvent) -> str:
         f"{show_time(event.time)} {what} {decided} "
         f"({event.agent} session {event.session}, event {event.id})"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BacktestViews:
+    """The views of backtests."""
+
+    page: Page
+
+    def show_all(self, _request: Request) -> Response:
+        """Show the backtests that were made."""
+        rows = []
+        for kept in kept_backtests(self.page.directory):
+            outcomes = {name: rate["events"] for name, rate in kept.report["outcomes"].items()}
+            rows.append(
+                {
+                    "name": kept.name,
+                    "made": kept.made,
+                    "events": kept.events,
+                    "report": {"baseline": None, "changes": None, **kept.report},
+                    "outcomes": outcomes,
+                }
+            )
+        return self.page.show("backtests.html", "/backtests", kept=rows)
+
+    def show_one(self, request: Request) -> Response:
+        """Show the result of a backtest."""
+        kept = kept_backtest(self.page.directory, request.path_params["name"])
+        return self._show_result(kept.events, shown_report(kept.report))
+
+    def _show_result(self, events: str, values: Mapping[str, Any]) -> Response:
+        return self.page.show("backtest.html", "/backtests", events=events, **values)
+
+    def compare(self, request: Request) -> Response:
+        """Show what two backtests decide differently."""
+        parameters = request.query_params
+        before = kept_backtest(self.page.directory, parameters.get("before", ""))
+        after = kept_backtest(self.page.directory, parameters.get("after", ""))
+        return self._show_result(after.events, compare_reports(before.report, after.report))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
 from anyhook.agents.program import AgentProgram, Workplace, get_program
-from anyhook.checks.trust import report_native_trust
+from anyhook.checks.settings import report_native_trust
 from anyhook.engine.engine import Engine
 from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
@@ -23,8 +23,7 @@ from anyhook.probe.configured import ConfiguredHook, find_configured, find_probl
 from anyhook.probe.evidence import TrialObservation, TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, HookReport, judge
-from anyhook.probe.scratch import Scratch, make_scratch
-from anyhook.probe.start import program_version
+from anyhook.probe.start import Scratch, make_scratch, program_version
 from anyhook.probe.taps import Taps
 from anyhook.probe.trial import Driver, ProbeTrial
 from anyhook.settings.hookset import load_hooks

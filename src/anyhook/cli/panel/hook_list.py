@@ -16,16 +16,15 @@ from textual.widgets.option_list import Option
 from anyhook.cli.colors import BAD, CAUTION
 from anyhook.cli.options import print_no_hooks
 from anyhook.cli.panel.actions import switch, switched_together
-from anyhook.cli.panel.choice_list import ChoiceList
-from anyhook.cli.panel.console_view import ConsoleView
-from anyhook.cli.panel.denied_calls import DeniedCallsScreen
-from anyhook.cli.panel.details import DetailScreen, HelpScreen
+from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.fire import FireScreen
-from anyhook.cli.panel.past_calls import PastCallsScreen
+from anyhook.cli.panel.past_calls import DeniedCallsScreen, PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
-from anyhook.cli.panel.problems import ProblemScreen
+from anyhook.cli.panel.problems import ProblemScreen, TrustScreen
 from anyhook.cli.panel.rows import (
     RECORD_OFF,
+    DetailScreen,
+    HelpScreen,
     columns_of,
     heading_text,
     print_details,
@@ -33,7 +32,6 @@ from anyhook.cli.panel.rows import (
 )
 from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
-from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
@@ -45,8 +43,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from textual.widget import Widget
 
+    from anyhook.cli.panel.actions import HookKey, PanelHook
     from anyhook.cli.panel.past_results import Results
-    from anyhook.cli.panel.snapshot import HookKey, PanelHook
 
 SHOWN_RESULTS = 2
 """Last results in the details below the list."""

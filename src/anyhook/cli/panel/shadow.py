@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from anyhook.cli.changes import print_difference
 from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.state import FilesChanged, PanelState, TextScreen
-from anyhook.cli.shadow_decisions import print_decisions
+from anyhook.cli.shadow import print_decisions
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
@@ -26,7 +26,7 @@ from anyhook.settings.changes import Change, write_changes
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from anyhook.cli.panel.snapshot import PanelHook
+    from anyhook.cli.panel.actions import PanelHook
 
 
 @dataclass(frozen=True, slots=True)
