@@ -14,8 +14,7 @@ import pytest
 import anyhook
 import anyhook.agents
 from anyhook.agents import AGENTS, NAMES, get_agent
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.sources import Location
 from tests.world import World
 

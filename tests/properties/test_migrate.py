@@ -21,9 +21,8 @@ from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
 from anyhook.migrate.comparison import Comparison
 from anyhook.migrate.corpus import builtin_probes
 from anyhook.migrate.matchers import translate_matcher
-from anyhook.migrate.merge import merge_into
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Location, places
 

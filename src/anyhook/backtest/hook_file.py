@@ -23,9 +23,9 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
-from anyhook.backtest.decided import crash_text
 from anyhook.backtest.reads import Memory, Reads
 from anyhook.backtest.results import Crash, Result, bucket_of
+from anyhook.backtest.sources import crash_text
 from anyhook.backtest.subjects import (
     OUT_OF_TIME,
     Failure,
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.backtest.project import ProjectHooks
     from anyhook.backtest.sources import EventRow
-    from anyhook.backtest.subjects import BacktestSubject, Evaluator
+    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.events import Event
 
 
@@ -133,8 +134,9 @@ class HookFile:
         if failure.seconds:
             call = self._late_call(agent, event, label, function)
         else:
-            answer, has_crashed = answer_of_end(agent, event, failure)
-            call = _Call(label, None, failure.problem if has_crashed else "", answer)
+            answer = answer_of_end(agent, event, failure)
+            crash = failure.problem if answer is None else ""
+            call = _Call(label, None, crash, NO_OPINION if answer is None else answer)
             problem = failure_text(row, label, failure.problem)
         opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
         return opinion._replace(problem=problem) if problem else opinion
@@ -330,7 +332,7 @@ class _Alarm:
             raise OutOfTimeError
 
 
-def load_hooks_of(subject: BacktestSubject, limit: float) -> Evaluator:
+def load_hooks_of(subject: BacktestSubject, limit: float) -> HookFile | ProjectHooks:
     """Load the hooks of a subject, which runs the code of a hook file.
 
     `limit` is how many seconds an event may take.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.item_table import ItemTable
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.results import ORDER, Decided, Result, Tally
+from anyhook.backtest.results import ORDER, Decided, Result
 from anyhook.history.verdicts import CRASH, DENYING
 
 if TYPE_CHECKING:
@@ -176,18 +176,16 @@ def _result_json(result: Result) -> dict[str, Any]:
         "outcomes": rates,
         "refused": dict(result.refused),
         "unseen": result.unseen,
-        "hooks": {hook: _tally_json(tally) for hook, tally in result.hooks.items()},
-    }
-
-
-def _tally_json(tally: Tally) -> dict[str, Any]:
-    percentiles = {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES}
-    return {
-        "matched": tally.matched,
-        "outcomes": dict(tally.outcomes),
-        "crashed": tally.crashed,
-        "timed_out": tally.timed_out,
-        "duration": percentiles,
+        "hooks": {
+            hook: {
+                "matched": tally.matched,
+                "outcomes": dict(tally.outcomes),
+                "crashed": tally.crashed,
+                "timed_out": tally.timed_out,
+                "duration": {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES},
+            }
+            for hook, tally in result.hooks.items()
+        },
     }
 
 

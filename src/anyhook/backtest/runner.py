@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.backtest.decided import decided_of
 from anyhook.backtest.reads import VARIABLE
 from anyhook.backtest.results import CHANCE, ORDER, TIME, Decided, Result
 from anyhook.backtest.session import (
@@ -20,6 +19,7 @@ from anyhook.backtest.session import (
     decide_sessions,
     find_events,
 )
+from anyhook.backtest.sources import decided_of
 from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.record import replace

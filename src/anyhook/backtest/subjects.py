@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.backtest.results import Result
     from anyhook.backtest.sources import EventRow
     from anyhook.errors import RunEndedError
+    from anyhook.model.answers import Answer
     from anyhook.model.events import Event
 
 
@@ -39,42 +38,6 @@ class Opinion(NamedTuple):
     def counts(self) -> bool:
         """Whether hooks had an opinion, or failed."""
         return bool(self.decision or self.crash)
-
-
-class Evaluator(Protocol):
-    """Hooks that are ready to decide recorded events, in a sandbox."""
-
-    @property
-    def events(self) -> frozenset[str]:
-        """Canonical names of the events that they decide."""
-        ...
-
-    @property
-    def limit(self) -> float:
-        """Seconds on an event after which the process must be killed."""
-        ...
-
-    def may_decide(self, row: EventRow) -> bool:
-        """Return whether a hook may decide an event, before its payload is read."""
-        ...
-
-    def evaluate(self, row: EventRow, payload: Mapping[str, Any], result: Result) -> Opinion:
-        """Decide a recorded event, and count what comes out."""
-        ...
-
-    def fail(
-        self, row: EventRow, payload: Mapping[str, Any], failure: Failure, result: Result
-    ) -> Opinion:
-        """Count an event on which the process ended or was killed, and run nothing."""
-        ...
-
-    def has_changed(self) -> bool:
-        """Return whether the hooks may remember an event."""
-        ...
-
-    def reads(self) -> frozenset[str]:
-        """Return the files and variables that hooks have read, as `Reads.names`."""
-        ...
 
 
 class BacktestSubject(Record, kw_only=False):
@@ -142,15 +105,8 @@ class Failure(NamedTuple):
         return self.signal or f"exit code {self.exit_code}"
 
 
-class ExitAnswer(NamedTuple):
-    """What an agent makes of a hook that ended its process without output."""
-
-    answer: Answer
-    has_crashed: bool
-
-
-def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> ExitAnswer:
-    """Return what an agent makes of a hook that ended its process.
+def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> Answer | None:
+    """Return what an agent makes of a hook that ended its process; `None` if it has crashed.
 
     The exit code counts as that of a command: 0 means no opinion and 2 a denial, where the agent's
     reference says so for the event. What was printed is not known.
@@ -159,13 +115,13 @@ def answer_of_end(agent: AgentSpec, event: Event, failure: Failure) -> ExitAnswe
 
     spec = agent.by_canonical.get(event.name)
     if spec is None or failure.exit_code is None:
-        return ExitAnswer(NO_OPINION, has_crashed=True)
+        return None
     handler = HandlerSpec("command", Layer.RUNTIME, Place("<backtest>"), name="the hook")
     end = ProcessExit(failure.exit_code, None, "", "")
     output = decode_exit(agent, agent.documented, spec, handler, end)
     if output.status is not Status.RAN or output.failed:
-        return ExitAnswer(NO_OPINION, has_crashed=True)
-    return ExitAnswer(output.answer, has_crashed=False)
+        return None
+    return output.answer
 
 
 def failure_text(row: EventRow, label: str, problem: str) -> str:

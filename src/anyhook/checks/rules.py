@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from anyhook.checks import (
     command_texts,
-    hook_files,
     scripts,
     settings,
     started_scripts,
@@ -81,18 +80,18 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 
 
 HOOK_FILE_RULES = (
-    hook_files.run_twice,
-    hook_files.missing_run,
-    hook_files.missing_abilities,
-    hook_files.unknown_subjects,
-    hook_files.powerless_functions,
+    scripts.run_twice,
+    scripts.missing_run,
+    scripts.missing_abilities,
+    scripts.unknown_subjects,
+    scripts.powerless_functions,
 )
 """Rules about the files that are written with `anyhook.authoring`."""
 
 
 def check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
     """Run the rules about hook files."""
-    for file in hook_files.read_hook_files(engine):
+    for file in scripts.read_hook_files(engine):
         for rule in HOOK_FILE_RULES:
             yield from rule(engine, file)
 

@@ -1,4 +1,4 @@
-"""Mistakes in the scripts and command lines that hooks run."""
+"""Mistakes in the scripts, hook files and command lines that hooks run."""
 
 from __future__ import annotations
 
@@ -11,23 +11,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
-from anyhook.authoring.inspect import MARK, STOP_FLAG
+from anyhook.authoring.inspect import MARK, STOP_FLAG, Use, gaps, never_runs, scan
 from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
+from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
-from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
+from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.events import EVENTS
+from anyhook.model.suggest import closest
+from anyhook.model.tools import TOOLS
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.trust.scripts import program
+from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from anyhook.checks.hook import CheckedHook
-    from anyhook.model.definitions import HandlerSpec
+    from anyhook.engine.engine import Engine
+
 
 POWERLESS = (
     "it denies, and the agent does not wait for it, so that the denial has no effect; remove "
@@ -252,3 +258,92 @@ def endless_stops(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnost
             f"go on for ever; allow the stop when {STOP_FLAG} is true",
             script.place(),
         )
+
+
+class CheckedFile(NamedTuple):
+    """A hook file, with the hooks whose commands name it, and its functions."""
+
+    path: Path
+    hooks: list[tuple[HookDefinition, HandlerSpec]]
+    uses: list[Use]
+
+    @property
+    def handler(self) -> HandlerSpec:
+        """The first hook."""
+        return self.hooks[0][1]
+
+
+def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
+    """Yield the hook files that commands name, each with the hooks that name it."""
+    hooks: dict[Path, list[tuple[HookDefinition, HandlerSpec]]] = {}
+    for definition, handler in each_handler(engine.definitions):
+        if handler.kind == "command":
+            for path in files_of(engine, handler):
+                hooks.setdefault(path, []).append((definition, handler))
+    for path, hooks_of_file in hooks.items():
+        uses = scan(path)
+        if uses:
+            yield CheckedFile(path, hooks_of_file, uses)
+
+
+def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a hook file that two settings files start on the same event.
+
+    Cursor reads the settings of Claude Code, too.
+    """
+    first: dict[str, HandlerSpec] = {}
+    for definition, handler in file.hooks:
+        other = first.setdefault(definition.event, handler)
+        is_elsewhere = other.place.file != handler.place.file
+        if is_elsewhere and other.identity != handler.identity:
+            text = (
+                f"{engine.agent.title} also runs {file.path.name} for {other.place}, so that it "
+                "runs twice; remove one of them"
+            )
+            label = handler.label
+            yield diagnose("duplicate-hook", f"{label!r}: {text}", handler.place, handler=label)
+
+
+def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a hook file that decides nothing when it is started."""
+    problem = never_runs(read_user_file(file.path, MAX_SCRIPT_SIZE))
+    if problem:
+        yield diagnose("never-runs", f"{file.path.name}: {problem}", Place(str(file.path)))
+
+
+def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report what a function asks for and the agent cannot do."""
+    for use, problem in gaps(file.uses, engine.agent):
+        place = Place(str(file.path), use.line)
+        yield diagnose("ability", f"{use.name}: {problem}", place, handler=file.handler.label)
+
+
+def unknown_subjects(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report tools that a function is registered for and that no agent has."""
+    # Of names that are as similar, `closest` suggests the last one: the common name.
+    tools = [*engine.agent.tools, *engine.agent.renamed_tools, *TOOLS]
+    for use in file.uses:
+        spec = engine.agent.by_canonical.get(use.event)
+        if spec is None or spec.subject != "tool_name":
+            continue
+        for subject in use.subjects:
+            is_pattern = not subject.replace("_", "").isalnum()
+            is_mcp_tool = "__" in subject
+            # A pattern or the tool of a server may match something that is not known here.
+            if subject in tools or is_pattern or is_mcp_tool:
+                continue
+            suggestion = closest(subject, tools)
+            hint = f"tools: {', '.join(sorted(TOOLS))}"
+            if suggestion:
+                hint = f"did you mean {suggestion!r}?"
+            text = f"{use.name}: {subject!r} is not a tool; {hint}"
+            yield diagnose("unknown-subject", text, Place(str(file.path), use.line))
+
+
+def powerless_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report a function whose denial has no effect, because the agent does not wait for it."""
+    for use in file.uses:
+        spec = engine.agent.by_canonical.get(use.event)
+        if spec and "deny" in use.abilities and is_powerless(spec, file.handler):
+            place = Place(str(file.path), use.line)
+            yield diagnose("background-guard", f"{use.name}: {POWERLESS}", place)

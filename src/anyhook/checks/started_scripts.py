@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.checks.hook import HookReader
 from anyhook.checks.interpreters import (
     ScriptText,
-    SyntaxReport,
     check_scripts,
     language_of_interpreter,
 )
@@ -261,7 +260,19 @@ def unreadable_scripts(engine: Engine) -> Iterator[Diagnostic]:
             for script in group
         ]
         for script, report in zip(group, check_scripts(interpreter, texts), strict=True):
-            yield from _diagnose(script, report)
+            file, name = str(script.path), os.path.basename(script.interpreter)
+            if report.problem is not None:
+                text = f"{name} cannot read {script.path.name}: {report.problem}"
+                yield script.hook.diagnose("script-syntax", text, Place(file, report.line))
+            for line, module in report.missing_modules:
+                before = "\n".join(script.text.splitlines()[: line - 1])
+                # A script may install its modules, or start itself again in another environment.
+                if not PYTHON.runs.search(before):
+                    text = (
+                        f"{script.path.name} imports {module!r}, which {script.interpreter} does "
+                        f"not find; install it where {name} finds it"
+                    )
+                    yield script.hook.diagnose("missing-module", text, Place(file, line))
 
 
 def _module_directories(script: StartedScript) -> tuple[str, ...] | None:
@@ -291,19 +302,3 @@ def _module_type(path: Path) -> str:
             kind = (read_json_object(package, SIZE_LIMIT) or {}).get("type")
             return kind if kind in {"module", "commonjs"} else ""
     return ""
-
-
-def _diagnose(script: StartedScript, report: SyntaxReport) -> Iterator[Diagnostic]:
-    file, name = str(script.path), os.path.basename(script.interpreter)
-    if report.problem is not None:
-        text = f"{name} cannot read {script.path.name}: {report.problem}"
-        yield script.hook.diagnose("script-syntax", text, Place(file, report.line))
-    for line, module in report.missing_modules:
-        before = "\n".join(script.text.splitlines()[: line - 1])
-        # A script may install its modules, or start itself again in another environment.
-        if not PYTHON.runs.search(before):
-            text = (
-                f"{script.path.name} imports {module!r}, which {script.interpreter} does not "
-                f"find; install it where {name} finds it"
-            )
-            yield script.hook.diagnose("missing-module", text, Place(file, line))

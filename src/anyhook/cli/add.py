@@ -13,7 +13,7 @@ from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import ACCENT, CAUTION, QUIET
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, health_members, members, print_error, print_json
+from anyhook.cli.output import console, hook_health, members, print_error, print_json
 from anyhook.cli.render import health_text, make_table, print_note, print_quoted
 from anyhook.cli.sandboxed import evidence_may_be_lost, print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.manage.additions import GuardRow
-    from anyhook.manage.guard_files import GuardFile
-    from anyhook.manage.guard_updates import GuardUpdate
+    from anyhook.manage.guard_files import GuardFile, GuardUpdate
     from anyhook.manage.health import HookHealth
 
 
@@ -190,18 +189,20 @@ def write_additions(
         if not options.dry_run:
             paths = [file.path for file in addition.files]
             health += health_of_files(addition.place.project, addition.agents, paths)
-    unsupported = _unsupported(additions)
+    texts_by_agent: dict[str, list[str]] = {}
+    for addition in additions:
+        for file in addition.files:
+            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
+            for agent in texts:
+                texts_by_agent.setdefault(agent, []).extend(texts[agent])
+    unsupported = texts_by_agent
     if options.as_json:
-        rows = []
-        for hook in health:
-            row = {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
-            rows.append(row | (health_members(hook) or {}))
         print_json(
             {
                 "written": written,
                 "files": changes_json(all_changes),
                 "degraded": unsupported,
-                "health": rows,
+                "health": [hook_health(hook) for hook in health],
                 **(extra or {}),
             }
         )
@@ -232,16 +233,6 @@ def _try_guards(addition: Addition) -> None:
             results = try_hook_file(sandbox, path, names).results
             with evidence_may_be_lost():
                 keep_examples(path.resolve(), results)
-
-
-def _unsupported(additions: Sequence[Addition]) -> dict[str, list[str]]:
-    texts_by_agent: dict[str, list[str]] = {}
-    for addition in additions:
-        for file in addition.files:
-            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
-            for agent in texts:
-                texts_by_agent.setdefault(agent, []).extend(texts[agent])
-    return texts_by_agent
 
 
 def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ COMMANDS = {
     "disable": "switch:disable",
     "shadow": "shadow:shadow",
     "hooks": "panel:hooks",
-    "ui": "ui:ui",
+    "ui": "serve:ui",
     "probe": "probe:probe",
     "redteam": "redteam:redteam",
     "score": "score:score",

@@ -368,7 +368,19 @@ def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) ->
             expect = None
             if is_trusted:
                 expect = run_case(sync, case).got.partition(", ")[0]
-            texts.append(_case_toml(case, handler, expect))
+            members: dict[str, Any] = {
+                "name": case.name,
+                "agent": case.agents[0],
+                "event": case.event,
+            }
+            members |= {"tool": case.tool, "input": case.input or None, "expect": expect}
+            header, *lines = table_lines([LIST], members)
+            # Without `expect` the file is refused until the user has completed the case.
+            if expect is None:
+                lines.append(
+                    '# expect = "deny"  # the project is not trusted, so the hook was not run'
+                )
+            texts.append("\n".join([f"{header}  # {handler.place}", *lines, ""]))
     return texts
 
 
@@ -397,13 +409,3 @@ def _sample_case(engine: Engine, definition: HookDefinition, handler: HandlerSpe
         tool=tool,
         input=arguments,
     )
-
-
-def _case_toml(case: Case, handler: HandlerSpec, expect: str | None) -> str:
-    members: dict[str, Any] = {"name": case.name, "agent": case.agents[0], "event": case.event}
-    members |= {"tool": case.tool, "input": case.input or None, "expect": expect}
-    header, *lines = table_lines([LIST], members)
-    # Without `expect` the file is refused until the user has completed the case.
-    if expect is None:
-        lines.append('# expect = "deny"  # the project is not trusted, so the hook was not run')
-    return "\n".join([f"{header}  # {handler.place}", *lines, ""])

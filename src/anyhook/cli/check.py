@@ -15,7 +15,7 @@ from anyhook.checks.rules import Finding, find_problems
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import console, encode, health_members, print_json
+from anyhook.cli.output import console, encode, hook_health, print_json
 from anyhook.cli.render import (
     confirm,
     health_text,
@@ -223,16 +223,7 @@ def _report_json(
         "diagnostics": [
             {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
-        "health": [
-            {
-                "agent": health.agent,
-                "hook": hook.row.label,
-                "event": hook.row.event,
-                **(health_members(hook) or {}),
-            }
-            for health in healths
-            for hook in health.hooks
-        ],
+        "health": [hook_health(hook) for health in healths for hook in health.hooks],
     }
 
 

@@ -23,10 +23,11 @@ from anyhook.model.text import printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rich.console import Console
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.history.filters import Filter
 
 
@@ -43,24 +44,27 @@ def canonical_event(name: str, agent: str) -> str:
     """
     if name in all_events():
         return name
-    for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(agent_name).by_wire for agent_name in names]
-        events = {table[name].canonical for table in tables if name in table}
-        if len(events) == 1:
-            return events.pop()
-    return name
+
+    def find(spec: AgentSpec) -> str | None:
+        return spec.by_wire[name].canonical if name in spec.by_wire else None
+
+    return _only_meaning(find, agent) or name
 
 
 def canonical_tool(name: str, agent: str) -> str:
     """Return `shell` for `Bash`, and any other name as it is, like `canonical_event`."""
     if name in TOOLS:
         return name
+    return _only_meaning(lambda spec: spec.vocabulary.canonical.get(name), agent) or name
+
+
+def _only_meaning(find: Callable[[AgentSpec], str | None], agent: str) -> str | None:
+    """Return what a name means to an agent, else to all; `None` if that is nothing, or several."""
     for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(agent_name).vocabulary.canonical for agent_name in names]
-        tools = {table[name] for table in tables if name in table}
-        if len(tools) == 1:
-            return tools.pop()
-    return name
+        meanings = {find(get_agent(agent_name)) for agent_name in names} - {None}
+        if len(meanings) == 1:
+            return meanings.pop()
+    return None
 
 
 def note_on_tool(name: str) -> str | None:

@@ -12,8 +12,7 @@ from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, SHADOW
 from anyhook.cli.event_filters import check_agent, open_history, print_no_events
 from anyhook.cli.history import Agent, AllEvents, SessionArgument
-from anyhook.cli.html import missing_library, write_page
-from anyhook.cli.options import AsJson, Since
+from anyhook.cli.options import AsJson, Since, extra_required, write_page
 from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     counts_text,
@@ -106,10 +105,8 @@ def report(
 
         anyhook history report last -o session.html
     """
-    try:
+    with extra_required("anyhook history report"):
         from anyhook.page.report import session_report
-    except ModuleNotFoundError as error:
-        raise missing_library(error, "anyhook history report") from None
     with open_history() as store:
         text = session_report(store, find_session(store, session, agent), everything=everything)
     write_page(output, text)

@@ -30,8 +30,7 @@ from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
 from anyhook.migrate.context import KINDS, Loss
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import Migration, plan_migration
+from anyhook.migrate.plan import Migration, merge_into, plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox

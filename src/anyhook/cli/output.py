@@ -198,3 +198,10 @@ def health_members(health: HookHealth | None) -> dict[str, Any] | None:
         **place_members(health.place),
         "settle": health.settle or None,
     }
+
+
+def hook_health(health: HookHealth) -> dict[str, Any]:
+    """Return a hook with its health."""
+    row = health.row
+    names = {"agent": row.agent.name, "hook": row.label, "event": row.event}
+    return {**names, **(health_members(health) or {})}

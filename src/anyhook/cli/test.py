@@ -115,22 +115,12 @@ def test(
         directory = existing_project(project)
         return run_case_file(file, directory, names, trust_once=trust_once, as_json=as_json)
     names = names or list(CODING_AGENTS)
+    more = read_cases(cases) if cases else []
     if coverage:
-        return cover_hook_file(
-            file,
-            names,
-            read_cases(cases) if cases else [],
-            with_history=from_history,
-            as_json=as_json,
-        )
+        return cover_hook_file(file, names, more, with_history=from_history, as_json=as_json)
     if mutate:
         return mutate_hook_file(
-            file,
-            names,
-            read_cases(cases) if cases else [],
-            jobs=jobs,
-            min_killed=min_killed,
-            as_json=as_json,
+            file, names, more, jobs=jobs, min_killed=min_killed, as_json=as_json
         )
     return _test_hook_file(file, names, as_json=as_json)
 

@@ -97,59 +97,40 @@ def start_recording(
     sources = editable_sources(agent, project) if taps else {}
     files = {Path(file.path): file for file in edited_files(project, [agent.name], switch)}
     changes: list[RecordingChange] = []
-    for path in dict.fromkeys((own_file, *sources, *files)):
-        recorder = launcher if path == own_file else None
-        source = sources.get(path)
-        changes.append(
-            _start_in_file(agent, project, path, files.get(path), source=source, recorder=recorder)
-        )
-    return changes
-
-
-def _start_in_file(
-    agent: AgentSpec,
-    project: Path,
-    path: Path,
-    file: EditedFile | None,
-    *,
-    source: Source | None,
-    recorder: tuple[str, ...] | None,
-) -> RecordingChange:
-    """Return the change of one file, of which something may have been edited before.
-
-    There is a source if its hooks are tapped, and a recorder, the words that start it, if it gets
-    one.
-    """
 
     def wrapper(_path: JsonPath, handler: Mapping[str, Any]) -> Wrapper | None:
         if not is_tappable(agent, handler):
             return None
         return Wrapper(tap_words(HISTORY, agent.name), TAP_MARK)
 
-    if source is not None and source.layer is not Layer.USER:
-        stay_inside(project, path)
-    before = read_text(path)
-    former = former_text(agent, path, before, file)
-    after = former or ""
-    # A file whose hooks are tapped stays so, also if `taps` is off now.
-    if source is not None or (before and count_recorded(agent, before, path).taps > 0):
-        hooks_path = HOOKS_PATH if source is None else source.hooks_path
-        after = wrap_commands(agent, after, str(path), hooks_path, wrapper=wrapper)
-    if recorder is not None:
-        command = shlex.join((*recorder, str(RECORDER_FILE)))
-        definitions = {
-            spec.wire: [_definition(agent, spec, command)] for spec in recorded_events(agent)
-        }
-        after = add_definitions(agent, after, str(path), definitions)
-    is_file = bool(after) or former is not None
-    settings = Change(path, before, after if is_file else None, "Record events", agent)
-    companions = _companions(agent, settings, project) if recorder is not None else ()
-    state = None
-    if after != (former or ""):
-        names = tuple([str(companion.path) for companion in companions])
-        undo = Undo.of(former or "", after)
-        state = EditedFile(agent.name, str(path), undo, former is None, names)
-    return RecordingChange(agent, settings, state, companions)
+    for path in dict.fromkeys((own_file, *sources, *files)):
+        recorder = launcher if path == own_file else None
+        source = sources.get(path)
+        if source is not None and source.layer is not Layer.USER:
+            stay_inside(project, path)
+        before = read_text(path)
+        former = former_text(agent, path, before, files.get(path))
+        after = former or ""
+        # A file whose hooks are tapped stays so, also if `taps` is off now.
+        if source is not None or (before and count_recorded(agent, before, path).taps > 0):
+            hooks_path = HOOKS_PATH if source is None else source.hooks_path
+            after = wrap_commands(agent, after, str(path), hooks_path, wrapper=wrapper)
+        if recorder is not None:
+            command = shlex.join((*recorder, str(RECORDER_FILE)))
+            definitions = {
+                spec.wire: [_definition(agent, spec, command)] for spec in recorded_events(agent)
+            }
+            after = add_definitions(agent, after, str(path), definitions)
+        is_file = bool(after) or former is not None
+        settings = Change(path, before, after if is_file else None, "Record events", agent)
+        companions = _companions(agent, settings, project) if recorder is not None else ()
+        state = None
+        if after != (former or ""):
+            names = tuple([str(companion.path) for companion in companions])
+            undo = Undo.of(former or "", after)
+            state = EditedFile(agent.name, str(path), undo, former is None, names)
+        changes.append(RecordingChange(agent, settings, state, companions))
+    return changes
 
 
 def end_recording(project: Path, file: EditedFile) -> RecordingChange | None:

@@ -85,9 +85,9 @@ def choose_guards(
     scope = scope_of(project, agent)
     guards: list[Guard] = []
     untrusted: list[str] = []
-    configured = [name for name in names if not _is_file(name)]
+    configured = [name for name in names if not Path(name).is_file()]
     default = agent or (scope.agents[0] if scope.agents else DEFAULT_AGENT)
-    files = [Path(name) for name in names if _is_file(name)]
+    files = [Path(name) for name in names if Path(name).is_file()]
     guards += [_guard_of_file(path, scope.project, default) for path in files]
     if configured or not names:
         errors: dict[str, list[UnknownNameError]] = {name: [] for name in configured}
@@ -109,10 +109,6 @@ def choose_guards(
             "anyhook redteam guard.py"
         )
     return ChosenGuards(tuple(guards), tuple(untrusted))
-
-
-def _is_file(name: str) -> bool:
-    return Path(name).is_file()
 
 
 def _guard_of_file(path: Path, project: Path, agent: str) -> Guard:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anyhook.migrate.context import HandlerMigration, MigrationContext
     from anyhook.model.definitions import HandlerSpec
 
+
 _SCRIPT = re.compile(
     r"(?:.*/)?([\w.-]*\w)\.(?:py|sh|bash|zsh|fish|js|mjs|cjs|ts|rb|pl|php|ps1|lua)\Z"
 )
@@ -131,7 +132,11 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
     return unique
 
 
-def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:
+def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
+    """Name the hooks that have no name, where the target switches hooks off by name."""
+    target = context.target
+    if not has_names(target):
+        return list(entries)
     names = Names()
     for _, existing in each_handler(load_hooks(context.target, context.location).definitions):
         if existing.name:
@@ -140,15 +145,6 @@ def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names
         for handler in entry.definition["hooks"]:
             if "name" in handler:
                 names.reserve(handler["name"], handler["command"])
-    return names
-
-
-def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
-    """Name the hooks that have no name, where the target switches hooks off by name."""
-    target = context.target
-    if not has_names(target):
-        return list(entries)
-    names = _reserve_names(context, entries)
     named: list[Entry] = []
     for entry in entries:
         handlers: list[dict[str, Any]] = []

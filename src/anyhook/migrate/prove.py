@@ -29,8 +29,7 @@ from anyhook.engine.messages import discard
 from anyhook.migrate.commands import PROGRAM
 from anyhook.migrate.comparison import Comparison
 from anyhook.migrate.corpus import builtin_probes, recorded_probes
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import SCOPES, plan_migration
+from anyhook.migrate.plan import SCOPES, merge_into, plan_migration
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.sandbox.copies import XDG_VARIABLES, copy_home, copy_project

@@ -87,7 +87,7 @@ def _environment() -> Environment:
         "counted": count_of,
         "deciders": deciders,
         "day": lambda timestamp: show_time(timestamp)[:10],
-        "iso": show_iso,
+        "iso": lambda timestamp: show_time(timestamp).replace(" ", "T"),
         "longest": longest,
         "notes": notes_of,
         "number": lambda value: f"{value:,}",
@@ -128,11 +128,6 @@ def _show(value: Any) -> Any:
 def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return the counts of verdicts, the strictest first, without those of no opinion."""
     return [(verdict, counts[verdict]) for verdict in (*VERDICTS, CRASH) if counts.get(verdict)]
-
-
-def show_iso(timestamp: float) -> str:
-    """Return a time for the attribute `datetime`."""
-    return show_time(timestamp).replace(" ", "T")
 
 
 def show_clock_or_day(timestamp: float) -> str:

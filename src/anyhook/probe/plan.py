@@ -118,53 +118,36 @@ def plan_steps(
 ) -> list[PlanStep]:
     """Return the calls that are made: the harmless ones first, those that end a run last."""
     make_files(engine.project_dir)
+    samples = [sample for sample in HARMLESS if _is_callable(engine, program, sample)]
+    risky_samples = [sample for sample in RISKY if _is_callable(engine, program, sample)]
+    steps: list[PlanStep] = []
     with SyncEngine(engine) as sync:
-        steps = _harmless_steps(sync, program, progress)
-        steps += _risky_steps(sync, program, progress)
+        # Those that reach every hook which runs on harmless calls; one call without hooks.
+        covered: set[int] = set()
+        for sample in samples:
+            reached = {id(handler) for handler in _reached(engine, sample)}
+            if steps and reached <= covered:
+                continue
+            covered |= reached
+            progress(_progress_text(sample))
+            steps.append(_step(sync, program, sample))
+        # Those to which hooks react, up to a limit for each hook.
+        reactions: Counter[int] = Counter()
+        for sample in risky_samples:
+            if not _reached(engine, sample):
+                continue
+            progress(_progress_text(sample))
+            step = _step(sync, program, sample)
+            reacting = [id(handler) for handler in reacting_handlers(step.decision)]
+            if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
+                steps.append(step)
+                reactions.update(reacting)
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
             steps.append(_step(sync, program, Sample(tool, request.arguments)))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
-
-
-def _harmless_steps(
-    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[PlanStep]:
-    """Return calls that reach every hook which runs on harmless calls; one call without hooks."""
-    engine = sync.engine
-    steps: list[PlanStep] = []
-    covered: set[int] = set()
-    for sample in HARMLESS:
-        if not _is_callable(engine, program, sample):
-            continue
-        reached = {id(handler) for handler in _reached(engine, sample)}
-        if steps and reached <= covered:
-            continue
-        covered |= reached
-        progress(_progress_text(sample))
-        steps.append(_step(sync, program, sample))
-    return steps
-
-
-def _risky_steps(
-    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[PlanStep]:
-    """Return the calls to which hooks react, up to `CALLS_PER_HOOK` for each hook."""
-    engine = sync.engine
-    steps: list[PlanStep] = []
-    reactions: Counter[int] = Counter()
-    for sample in RISKY:
-        if not _is_callable(engine, program, sample) or not _reached(engine, sample):
-            continue
-        progress(_progress_text(sample))
-        step = _step(sync, program, sample)
-        reacting = [id(handler) for handler in reacting_handlers(step.decision)]
-        if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
-            steps.append(step)
-            reactions.update(reacting)
-    return steps
 
 
 def _progress_text(sample: Sample) -> str:

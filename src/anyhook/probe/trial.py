@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import AgentSpec
+    from anyhook.probe.configured import TapRecord, Taps
     from anyhook.probe.plan import PlanStep
     from anyhook.probe.start import Scratch
-    from anyhook.probe.taps import TapRecord, Taps
 
 
 PROMPT = "Work through the steps of the probe."

@@ -20,7 +20,7 @@ from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.fire import FireScreen
 from anyhook.cli.panel.past_calls import DeniedCallsScreen, PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
-from anyhook.cli.panel.problems import ProblemScreen, TrustScreen
+from anyhook.cli.panel.reviews import ProblemScreen, ShadowScreen, TrustScreen
 from anyhook.cli.panel.rows import (
     RECORD_OFF,
     DetailScreen,
@@ -30,7 +30,6 @@ from anyhook.cli.panel.rows import (
     print_details,
     row_text,
 )
-from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
