@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from anyhook import Engine
 from anyhook.agents import get_agent
 from anyhook.matching.matchers import compile_matcher
-from anyhook.migrate.canonical import canonical
 from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
-from anyhook.migrate.comparison import Comparison
+from anyhook.migrate.comparison import Comparison, canonical
 from anyhook.migrate.corpus import builtin_probes
 from anyhook.migrate.matchers import translate_matcher
 from anyhook.migrate.options import ShimOptions, parse_options, write_options

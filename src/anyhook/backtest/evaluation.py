@@ -183,11 +183,7 @@ def _extract(root: Path, revision: str, copy: Path) -> None:
 
 
 def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
-    """Run git and return its output.
-
-    Raises:
-        UsageError: If it fails, or is not installed.
-    """
+    """Run git and return its output."""
     try:
         done = subprocess.run(
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git

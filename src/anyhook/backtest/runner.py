@@ -228,11 +228,7 @@ class SessionRunner:
         reruns: Sequence[tuple[Sequence[EventRow], SessionCircumstances]],
         clock_shift: float = 0.0,
     ) -> list[SessionResult]:
-        """Decide sessions, with hooks that are loaded once as long as nothing happens.
-
-        Raises:
-            UsageError: If the hooks cannot be loaded.
-        """
+        """Decide sessions, with hooks that are loaded once as long as nothing happens."""
         results: dict[int, SessionResult] = {}
         while missing := [number for number in range(len(reruns)) if number not in results]:
             batch = [self._events(*reruns[number]) for number in missing]
@@ -282,11 +278,7 @@ class SessionRunner:
         return SessionResult(result, opinions, frozenset(reads))
 
     def _failures(self, error: RunEndedError) -> dict[int, Failure]:
-        """Return on which event a process ended, unless it may have been killed from outside.
-
-        Raises:
-            UsageError: If it ended while it loaded the hooks.
-        """
+        """Return on which event a process ended, unless it may have been killed from outside."""
         if error.step == LOADING:
             raise self._loading_error(error)
         if error.exit_code < 0 and not error.is_late:

@@ -9,12 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import (
-    command_texts,
-    scripts,
-    settings,
-    started_scripts,
-)
+from anyhook.checks import command_texts, scripts, settings, started_scripts
 from anyhook.checks.hook import CheckedHook, HookReader
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record

@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.checks.hook import HookReader
-from anyhook.checks.interpreters import (
-    ScriptText,
-    check_scripts,
-    language_of_interpreter,
-)
+from anyhook.checks.interpreters import ScriptText, check_scripts, language_of_interpreter
 from anyhook.expressions import expression
 from anyhook.files import read_json_object, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place
@@ -27,12 +23,7 @@ from anyhook.shell.parser import UnreadableError, Word, parse_command_line
 from anyhook.shell.programs import base_name, find_shell
 from anyhook.shell.wrappers import unwrap
 from anyhook.trust.languages import PYTHON
-from anyhook.trust.words import (
-    CHANGES_DIRECTORY,
-    LITERAL_DOLLAR,
-    expand_variables,
-    name_repository,
-)
+from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables, name_repository
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:

@@ -218,9 +218,6 @@ def _subject(
     """Return what is evaluated; the commands of a project need the user's consent.
 
     The hooks of the preferred agent, if one is named, count if a project has some of several.
-
-    Raises:
-        UsageError: If both or neither are given, or the user does not agree.
     """
     if hook is not None and project is not None:
         raise UsageError("give a hook file or --project, not both")

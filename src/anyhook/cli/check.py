@@ -16,13 +16,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import console, encode, hook_health, print_json
-from anyhook.cli.render import (
-    confirm,
-    health_text,
-    make_table,
-    print_diagnostics,
-    show_place,
-)
+from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
 from anyhook.manage.health import Health, HealthWord, health_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import CommandScope, scope_of
@@ -120,12 +114,7 @@ def check(
 def _apply_remedies(
     engines: list[Engine], findings: list[Finding], *, yes: bool, as_json: bool
 ) -> bool:
-    """Show the remedies, ask, and apply them. Returns whether any was applied.
-
-    Raises:
-        UsageError: If there is no terminal to ask on.
-        SettingsError: If a file cannot be written.
-    """
+    """Show the remedies, ask, and apply them. Returns whether any was applied."""
     from anyhook.manage.remedies import remedy_for  # only `--fix` needs what edits files
 
     by_agent = {engine.agent.name: engine for engine in engines}

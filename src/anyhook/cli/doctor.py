@@ -34,19 +34,8 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
-from anyhook.worker.commands import (
-    SIBLING,
-    is_native,
-    native_client,
-    read_command,
-    read_line,
-)
-from anyhook.worker.control import (
-    ServerInfo,
-    find_runtime_directory,
-    list_logs,
-    list_servers,
-)
+from anyhook.worker.commands import SIBLING, is_native, native_client, read_command, read_line
+from anyhook.worker.control import ServerInfo, find_runtime_directory, list_logs, list_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

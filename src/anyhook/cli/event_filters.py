@@ -110,18 +110,12 @@ def project_path(directory: str) -> str:
     return os.path.abspath(Path(directory).expanduser()) if directory else ""  # noqa: PTH100
 
 
-def given_options(options: Mapping[str, object]) -> str:
-    """Return the names of the options that were given, for messages: `--agent and --since`."""
-    used = [name for name, value in options.items() if value]
-    if len(used) < 2:
-        return "".join(used)
-    return f"{', '.join(used[:-1])} and {used[-1]}"
-
-
 def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: str) -> None:
     """Print that no event (`what`) was found, and how to fill the history if it is empty."""
-    if any(options.values()):
-        out.print(f"No {what} matches {given_options(options)}.")
+    used = [name for name, value in options.items() if value]
+    if used:
+        names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
+        out.print(f"No {what} matches {names}.")
         return
     out.print("The history is empty: nothing was recorded or imported yet. To fill it:")
     out.print("  anyhook history record on  records what hooks decide from now on")

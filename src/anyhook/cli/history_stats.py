@@ -14,13 +14,7 @@ from anyhook.cli.event_filters import check_agent, open_history, print_no_events
 from anyhook.cli.history import Agent, AllEvents, SessionArgument
 from anyhook.cli.options import AsJson, Since, extra_required, write_page
 from anyhook.cli.output import console, encode, members, print_json
-from anyhook.cli.render import (
-    counts_text,
-    make_table,
-    name_text,
-    progress,
-    rates_table,
-)
+from anyhook.cli.render import counts_text, make_table, name_text, progress, rates_table
 from anyhook.history.describe import parse_since, show_span, show_time
 from anyhook.history.sessions import find_session
 from anyhook.history.statistics import statistics

@@ -196,11 +196,7 @@ def _coding_agent(name: str) -> AgentSpec:
 
 
 def _only_source(project: Path, scope: str, target: str | None) -> str:
-    """Return the one agent that has hooks in the settings of a scope.
-
-    Raises:
-        UsageError: If there is none, or several.
-    """
+    """Return the one agent that has hooks in the settings of a scope."""
     sources: dict[str, Path] = {}
     for settings in agents_with_hooks(project):
         files = settings.user_files if scope == "user" else settings.project_files
@@ -220,11 +216,7 @@ def _only_source(project: Path, scope: str, target: str | None) -> str:
 
 
 def _only_target(project: Path, source: AgentSpec) -> str:
-    """Return the one other agent that has a settings directory in the project or the home.
-
-    Raises:
-        UsageError: If there is none, or several.
-    """
+    """Return the one other agent that has a settings directory in the project or the home."""
     others = [name for name in CODING_AGENTS if name != source.name]
     present = [agent.name for agent in agents_here(project, None) if agent.name in others]
     if len(present) == 1:
@@ -245,11 +237,7 @@ def _confirm_proof(
     trust_once: bool,
     is_quiet: bool,
 ) -> None:
-    """Show what the proof runs, and ask.
-
-    Raises:
-        UsageError: If there is no such file of events, the user refuses, or cannot be asked.
-    """
+    """Show what the proof runs, and ask."""
     if events != BUILTIN and not Path(events).is_file():
         raise UsageError(f"--events: there is no file {events!r}; or write builtin")
     source = migration.source

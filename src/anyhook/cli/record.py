@@ -268,11 +268,7 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
 
 
 def _number(text: str, units: Mapping[str, float], usage: str) -> float:
-    """Return a number with a unit.
-
-    Raises:
-        UsageError: If it is none.
-    """
+    """Return a number with a unit."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
     if match is None or (match[2] not in units and float(match[1]) != 0):
         raise UsageError(f"{usage}, not {text!r}")

@@ -22,13 +22,7 @@ from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import HistoryError, UsageError
 from anyhook.interrupts import INTERRUPTED
-from anyhook.manage.redteam import (
-    ACCEPTED,
-    Accepted,
-    choose_guards,
-    denied_by,
-    read_accepted,
-)
+from anyhook.manage.redteam import ACCEPTED, Accepted, choose_guards, denied_by, read_accepted
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.asking import Asker, Guard
@@ -148,11 +142,7 @@ def _open_history(stack: ExitStack) -> History | None:
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
-    """Return the names of the classes that are tried.
-
-    Raises:
-        UsageError: If an option has no such value.
-    """
+    """Return the names of the classes that are tried."""
     if fail_on not in ("", FAIL_ON):
         raise UsageError(f"--fail-on takes {FAIL_ON}, not {fail_on!r}")
     if shell not in SHELLS:

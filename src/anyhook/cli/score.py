@@ -182,11 +182,7 @@ def score(
 def _score(
     sandbox: Sandbox, guard: Guard, labelled: LabelledSet, families: Sequence[str]
 ) -> HookScore:
-    """Ask a hook about the calls of a set that are about the kinds of danger.
-
-    Raises:
-        UsageError: If a kind of danger does not occur in the set.
-    """
+    """Ask a hook about the calls of a set that are about the kinds of danger."""
     occurring = dict.fromkeys(name for call in labelled.calls for name in call.families)
     for name in families:
         if name not in occurring:

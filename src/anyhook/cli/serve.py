@@ -145,11 +145,7 @@ def _redirect_stdout() -> Iterator[TextIO]:
 
 
 def _read_token() -> str | None:
-    """Return the token of all requests; messages never hold it.
-
-    Raises:
-        UsageError: If it is too short, or is not valid in a header.
-    """
+    """Return the token of all requests; messages never hold it."""
     token = os.environ.get(ENV_VARIABLE)
     if token is None:
         return None

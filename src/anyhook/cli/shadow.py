@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import nullcontext
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,14 +14,7 @@ from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table
-from anyhook.cli.switch import (
-    AllHooks,
-    HookName,
-    HookOrAll,
-    load_engine,
-    required_name,
-    switch,
-)
+from anyhook.cli.switch import AllHooks, HookName, HookOrAll, load_engine, required_name, switch
 from anyhook.history.verdicts import NO_VERDICT
 from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import find_hook
@@ -112,13 +105,6 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
         out.print(f"{text}All events: {command}", style="dim")
 
 
-def decisions_json(decisions: ShadowDecisions) -> dict[str, Any]:
-    """Return the counts and the examples for `--json`."""
-    examples = list(chain(*decisions.examples.values()))
-    counts = decisions.counts
-    return {"events": counts.total(), "counts": counts, "examples": examples}
-
-
 Examples = Annotated[
     int,
     typer.Option(
@@ -183,7 +169,11 @@ def _let_decide(engine: Engine, name: str, examples: int, options: WriteOptions)
     if options.as_json:
         changed = [change.path for change in changes if change.has_effect]
         result = {"name": name, "state": "on", "switched_off_by": None, "written": is_written}
-        would_decide = decisions_json(decisions)
+        would_decide = {
+            "events": decisions.counts.total(),
+            "counts": decisions.counts,
+            "examples": list(chain(*decisions.examples.values())),
+        }
         print_json({**result, "changed": changed, "would_have_decided": would_decide})
     elif is_written:
         console().print(f"{printable(name)!r} decides from now on")

@@ -95,7 +95,12 @@ def choose_guards(
             rows, _ = split_recorder(hook_rows(engine))
             if names:
                 rows = _rows_named(engine, rows, errors)
-            for label, own in _by_label(rows).items():
+            # The hooks that decide calls of tools, each with all of its entries.
+            by_label: dict[str, list[HookRow]] = {}
+            for row in rows:
+                if row.definition.event == EVENT and row.state != "off":
+                    by_label.setdefault(row.label, []).append(row)
+            for label, own in by_label.items():
                 if own[0].state in UNTRUSTED and not trust_once:
                     untrusted.append(f"{label} ({engine.agent.title})")
                 else:
@@ -142,15 +147,6 @@ def _rows_named(
         except UnknownNameError as error:
             unknown.append(error)
     return [row for row in rows if row.handler.place in places]
-
-
-def _by_label(rows: Iterable[HookRow]) -> dict[str, list[HookRow]]:
-    """Return the hooks that decide calls of tools, each with all of its entries."""
-    groups: dict[str, list[HookRow]] = {}
-    for row in rows:
-        if row.definition.event == EVENT and row.state != "off":
-            groups.setdefault(row.label, []).append(row)
-    return groups
 
 
 def _guard_of_rows(engine: Engine, label: str, rows: Sequence[HookRow]) -> Guard:

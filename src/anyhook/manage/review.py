@@ -204,11 +204,7 @@ def _call_in(row: Mapping[str, Any]) -> str:
 
 
 def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of a labelled set that were made of past calls, by their lines.
-
-    Raises:
-        UsageError: If the set cannot be read.
-    """
+    """Return the rows of a labelled set that were made of past calls, by their lines."""
     rows = read_rows(path) if path.exists() else ()
     return {
         line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE

@@ -225,7 +225,7 @@ _EVENT_ADVICE = {
 """Event to what can replace it, with the target's names of other events and of tools."""
 ANSWER_FIELDS = {"agent_response": "response", "after_agent": "prompt_response"}
 """Event to its field with the answer of the model."""
-_KIND_ADVICE = {
+KIND_ADVICE = {
     "prompt": "write a command that asks a model, or that decides by itself",
     "agent": "write a command that starts an agent",
     "http": "write a command that sends the event with curl and prints the answer",
@@ -251,8 +251,3 @@ def event_advice(event: str, target: AgentSpec) -> str:
         return _EVENT_ADVICE[event].format(**names)
     except KeyError:
         return f"nothing in {target.title} is like it"
-
-
-def kind_advice(kind: str) -> str:
-    """Return what can replace a kind of handler that an agent does not have."""
-    return _KIND_ADVICE.get(kind, "write a command that does it")

@@ -98,10 +98,6 @@ class Entry(Record, kw_only=False):
         """The handlers, as JSON, with their origins."""
         return zip(self.definition["hooks"], self.origins, strict=True)
 
-    def with_handlers(self, handlers: Sequence[dict[str, Any]]) -> Entry:
-        """Return the entry with other forms of the same handlers."""
-        return replace(self, definition={**self.definition, "hooks": list(handlers)})
-
 
 def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
     """Leave out handlers that do the same on the same event as an earlier one."""
@@ -157,5 +153,5 @@ def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[E
             if name is not None:
                 handler = {"type": handler["type"], "name": name, **handler}  # noqa: PLW2901
             handlers.append(handler)
-        named.append(entry.with_handlers(handlers))
+        named.append(replace(entry, definition={**entry.definition, "hooks": handlers}))
     return named

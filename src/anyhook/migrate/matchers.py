@@ -11,12 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from anyhook.agents.translate import translate_subject
-from anyhook.matching.matchers import (
-    MATCH_ALL,
-    SEARCHING_STYLES,
-    compile_matcher,
-    explain_cost,
-)
+from anyhook.matching.matchers import MATCH_ALL, SEARCHING_STYLES, compile_matcher, explain_cost
 from anyhook.migrate.matcher_pieces import (
     MATCHES_EVERYTHING,
     NAME_LIST,

@@ -20,12 +20,7 @@ from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import replace
-from anyhook.probe.configured import (
-    ConfiguredHook,
-    Taps,
-    find_configured,
-    misplaced_files,
-)
+from anyhook.probe.configured import ConfiguredHook, Taps, find_configured, misplaced_files
 from anyhook.probe.evidence import TrialObservation, TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, HookReport, judge
@@ -69,7 +64,10 @@ def probe_in_sandbox(
     program = get_program(name)
     if program is None:
         raise UsageError(f"{get_agent(name).title} cannot be started without a user")
-    return probe_agent(program, location, options, run.send).without_tables()
+    report = probe_agent(program, location, options, run.send)
+    # The tables of the agent do not leave a sandbox.
+    hooks = [replace(hook, hook=replace(hook.hook, spec=None)) for hook in report.hooks]
+    return replace(report, hooks=tuple(hooks))
 
 
 def probe_agent(

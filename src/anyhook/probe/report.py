@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Diagnostic, Severity
-from anyhook.model.record import Record, replace
+from anyhook.model.record import Record
 from anyhook.probe.configured import diagnostics_about
 
 if TYPE_CHECKING:
@@ -105,11 +105,6 @@ class AgentReport(Record, kw_only=False):
     """The calls that were made."""
     seconds: float = 0.0
     """How long its runs took."""
-
-    def without_tables(self) -> AgentReport:
-        """Return the report without the tables of the agent, which do not leave a sandbox."""
-        hooks = [replace(report, hook=replace(report.hook, spec=None)) for report in self.hooks]
-        return replace(self, hooks=tuple(hooks))
 
     @property
     def is_broken(self) -> bool:

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from anyhook.agents.entry import load_object
 from anyhook.agents.program import AgentProgram, Workplace
 from anyhook.agents.spec.settings import Extensions, Plugins
 from anyhook.errors import UsageError
 from anyhook.model.record import Record, replace
-from anyhook.probe.models import model_class
+from anyhook.probe.models import MODELS
 from anyhook.sandbox.copies import copy_home, copy_project
 from anyhook.secrets.names import is_secret_name
 from anyhook.settings.overlay import lay_over
@@ -135,7 +136,7 @@ def run_program(
     Raises:
         UsageError: If it cannot be started.
     """
-    server = model_class(program.api)
+    server: type[ScriptedModel] = load_object(MODELS[program.api])
     enclosing = fence()
     with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         # Files, so that no process that is left behind keeps this one waiting.

@@ -60,14 +60,15 @@ class ActionResult:
 
 def switch_command(hook: PanelHook) -> str:
     """Return the command line that switches a hook: on if it is off, otherwise off."""
-    command = "disable" if hook.is_on else "enable"
-    engine = hook.engine
-    return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
+    return _command_for(hook, "disable" if hook.is_on else "enable")
 
 
 def shadow_command(hook: PanelHook) -> str:
     """Return the command line that makes a hook a shadow, or lets a shadow decide."""
-    command = "enable" if hook.handler.shadow else "shadow"
+    return _command_for(hook, "enable" if hook.handler.shadow else "shadow")
+
+
+def _command_for(hook: PanelHook, command: str) -> str:
     engine = hook.engine
     return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
 

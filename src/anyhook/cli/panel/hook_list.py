@@ -13,7 +13,7 @@ from textual.containers import Container
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from anyhook.cli.colors import BAD, CAUTION
+from anyhook.cli.colors import BAD, CAUTION, HEADING
 from anyhook.cli.options import print_no_hooks
 from anyhook.cli.panel.actions import switch, switched_together
 from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
@@ -26,7 +26,6 @@ from anyhook.cli.panel.rows import (
     DetailScreen,
     HelpScreen,
     columns_of,
-    heading_text,
     print_details,
     row_text,
 )
@@ -139,7 +138,8 @@ class HookList(PanelScreen):
             title = hook.engine.agent.title
             if group != (title, hook.row.event):
                 group = (title, hook.row.event)
-                lines.append(Option(heading_text(title, hook.row.event), disabled=True))
+                heading = Text.assemble((title, "bold"), "  ", (hook.row.event, HEADING))
+                lines.append(Option(heading, disabled=True))
             identifier = str(number)
             self._shown[identifier] = hook
             if first is None:

@@ -13,16 +13,11 @@ from rich.text import Text
 from textual import work
 from textual.binding import Binding, BindingType
 
-from anyhook.cli.colors import ACCENT, BAD, CAUTION, HEADING, RESULTS, STATES
+from anyhook.cli.colors import ACCENT, BAD, CAUTION, RESULTS, STATES
 from anyhook.cli.panel.actions import shadow_command, switch_command
 from anyhook.cli.panel.past_results import DAYS, read_results
 from anyhook.cli.panel.state import PanelState, TextScreen
-from anyhook.cli.render import (
-    counts_text,
-    health_text,
-    outcome_text,
-    status_text,
-)
+from anyhook.cli.render import counts_text, health_text, outcome_text, status_text
 from anyhook.history.describe import problem_of, show_span, show_time, subject_of
 from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable
@@ -130,11 +125,6 @@ def _runs(counts: RunCounts | None) -> str:
     else:
         runs = f"{counts.runs:>4} {'run' if counts.runs == 1 else 'runs'}"
     return runs if counts.seconds is None else f"{runs:<11} {show_span(counts.seconds):>7}"
-
-
-def heading_text(title: str, event: str) -> Text:
-    """Return the line above the hooks of an event."""
-    return Text.assemble((title, "bold"), ("  ", ""), (event, HEADING))
 
 
 # -- the details
