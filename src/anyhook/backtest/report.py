@@ -239,6 +239,8 @@ def examples(decided: Iterable[Decided], number: int) -> list[Decided]:
     return [*denials.values(), *others.values()][:number]
 
 
+# -- changes
+
 EXAMPLES = 5
 """Examples of a group of changes."""
 

@@ -61,6 +61,8 @@ class BacktestSubject(Record, kw_only=False):
         return Path(self.path).is_dir()
 
 
+# -- failures
+
 OUT_OF_TIME = "did not end in time"
 """The problem of a hook that reached the time limit."""
 

@@ -260,6 +260,9 @@ def endless_stops(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnost
         )
 
 
+# -- hook files
+
+
 class CheckedFile(NamedTuple):
     """A hook file, with the hooks whose commands name it, and its functions."""
 

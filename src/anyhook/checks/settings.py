@@ -200,6 +200,9 @@ def shell_syntax_problem(line: str) -> str | None:
     return check_shell("/bin/sh", line).problem
 
 
+# -- trust
+
+
 def not_trusted(engine: Engine) -> Iterator[Diagnostic]:
     """Report the hooks that anyhook does not run, because the user has not trusted them in it."""
     yield from engine.guard.diagnostics()

@@ -228,6 +228,9 @@ def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
     return None
 
 
+# -- files that cannot be read
+
+
 def unreadable_scripts(engine: Engine) -> Iterator[Diagnostic]:
     """Report scripts with a syntax error, and modules that Python scripts import in vain."""
     reader = HookReader(engine)

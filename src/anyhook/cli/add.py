@@ -249,6 +249,8 @@ def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
     ]
 
 
+# -- the guards
+
 GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
 """Members of a guard."""
 
@@ -348,6 +350,8 @@ def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
         if settle:
             out.print(f"to settle it: {settle}", style=QUIET, soft_wrap=True)
 
+
+# -- removing
 
 RemovedNames = Annotated[
     list[str],

@@ -305,6 +305,8 @@ def _result_json(result: CaseResult) -> dict[str, Any]:
     }
 
 
+# -- the first cases
+
 SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
     "shell": {"command": "rm -rf build"},
     "read_file": {"file_path": "README.md"},

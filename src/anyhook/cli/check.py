@@ -216,6 +216,8 @@ def _report_json(
     }
 
 
+# -- for CI
+
 GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 GITHUB_TEXT_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 GITHUB_PROPERTY_ESCAPES = GITHUB_TEXT_ESCAPES | str.maketrans({":": "%3A", ",": "%2C"})

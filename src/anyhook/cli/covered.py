@@ -127,6 +127,8 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
         out.print(text, soft_wrap=True)
 
 
+# -- mutants
+
 KEPT = "mutants"
 """Directory of kept results, next to the history."""
 

@@ -275,6 +275,8 @@ def _print_rows(out: Console, heading: str, counts: Counts) -> None:
         print_quoted(out, shorten(call.text))
 
 
+# -- calls of the history
+
 MAX_CALLS = 5
 """Different calls of a group that are shown."""
 KEYS = {"b": BENIGN, "d": DANGEROUS}

@@ -224,6 +224,8 @@ def _show_entry(
         )
 
 
+# -- the page
+
 PORT = 8790
 ENTRANCE = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><a href="{0}">Open</a>\n'
 

@@ -238,6 +238,8 @@ def _field_table(decision: Decision) -> Table:
     return table
 
 
+# -- for programs
+
 DECISION = (
     *("outcome", "stop", "approve", "reason", "context", "system_messages", "suppress_output"),
     *("tool_input", "llm_request", "llm_response", "tool_config", "clear_context"),

@@ -228,6 +228,8 @@ def _words(handler: HandlerSpec) -> list[str]:
         return command.split()
 
 
+# -- events that reach a hook
+
 SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
 MAX_SUBJECTS = 200
 """Subjects that are tried until one reaches the hook."""

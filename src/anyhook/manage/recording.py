@@ -321,6 +321,9 @@ def _records(agent: AgentSpec, path: Path) -> bool:
     return recorded.recorders > 0 or recorded.taps > 0
 
 
+# -- what is recorded
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedAgent:
     """What the settings of an agent hold of recording.

@@ -285,6 +285,8 @@ class Comparison:
         return [loss for loss in self.migration.losses if loss.place in places]
 
 
+# -- what an answer does
+
 _GENERATED_REASON = re.compile(
     r"blocked by hook .*|hook .* (?:failed|timed out); blocking because .*"
     r"|hook .* failed \(.*\); \w+ denies then",

@@ -139,6 +139,8 @@ class HandlerMigration:
         self.context.record_loss(kind, self.handler.place, subject, reason, remedy, *explains)
 
 
+# -- losses
+
 KINDS = {
     "lost": "does not run there",
     "weaker": "has less effect there",

@@ -129,6 +129,8 @@ def _characters(text: str) -> Iterator[tuple[int, str, int]]:
         offset += 1
 
 
+# -- tools of MCP servers
+
 _SIMPLE_PATTERN = re.compile(r"(?:[\w-]|\.[*+])*\Z")
 """Letters and `.*`: patterns that can be rewritten piece by piece."""
 _TRAILING_WILDCARD = re.compile(r"\.[*+]\Z")

@@ -164,6 +164,8 @@ def _load_engine(
     )
 
 
+# -- copies of both sides
+
 SETTINGS, HOME = "settings", "home"
 """Directories next to a copy: the home with the settings that count, and the hooks' home."""
 

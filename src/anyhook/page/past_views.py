@@ -217,6 +217,9 @@ def reference_of(event: RecordedEvent) -> str:
     )
 
 
+# -- backtests
+
+
 def show_backtests(page: Page, _request: Request) -> Response:
     """Show the backtests that were made."""
     rows = []

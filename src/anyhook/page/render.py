@@ -183,6 +183,8 @@ def title_of(agent: str) -> str:
     return get_agent(agent).title if agent in AGENTS else agent
 
 
+# -- parts of events
+
 HEADLINE = ("outcome", "reason")
 """Fields of an answer that the list of hooks shows apart from the others."""
 WORST_TROUBLE = ("failed", "timed_out", "withheld", "warned")
@@ -288,6 +290,9 @@ def longest(results: Iterable[RecordedResult]) -> float:
     """Return the seconds from the start of an event to the end of its last hook."""
     ends = [result.started + (result.duration or 0.0) for result in results]
     return max(ends, default=0.0) or 1.0
+
+
+# -- links
 
 
 class PageLinks:

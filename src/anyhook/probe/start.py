@@ -245,6 +245,8 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode(errors="replace")
 
 
+# -- the copy of a project
+
 REPOSITORY = ".git"
 COPIED_REPOSITORY_FILES = ("HEAD", "index", "packed-refs", "refs", "info", "hooks", "shallow")
 """What is copied of a repository. Without `config` it has no remote that a command could reach."""
