@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.capabilities import Support
-from anyhook.cli.capabilities import ability_rows
+from anyhook.cli.agents import ability_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -63,9 +63,9 @@ async def play(project: Path) -> None:
 
 async def draw() -> str:
     """Return a picture of the panel with one hook selected."""
+    from anyhook.cli.panel.actions import take_snapshot
     from anyhook.cli.panel.app import PanelApp
     from anyhook.cli.panel.hook_list import HookList
-    from anyhook.cli.panel.snapshot import take_snapshot
     from anyhook.cli.panel.state import PanelState
 
     app = PanelApp(PanelState(Path(), None, take_snapshot(Path(), None)))

@@ -14,8 +14,7 @@ import pytest
 from anyhook.agents import get_agent, recognize
 from anyhook.agents.payloads import decode_event, encode_event
 from anyhook.agents.translate import translate_event
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.model.events import AfterAgent, BeforeTool
 from anyhook.settings.sources import Location
 from anyhook.testing import make_payload

@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from anyhook.backtest import sources
-from anyhook.backtest.changes import find_changes, group_changes, new_denials
 from anyhook.backtest.evaluation import baseline_of
 from anyhook.backtest.item_table import ItemTable
-from anyhook.backtest.report import report_json
+from anyhook.backtest.report import find_changes, group_changes, new_denials, report_json
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.run import BacktestProgress, BacktestRun, run_backtest
 from anyhook.backtest.sources import parts_of_history

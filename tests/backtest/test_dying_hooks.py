@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anyhook.backtest import sources
-from anyhook.backtest.changes import find_changes
+from anyhook.backtest.report import find_changes
 from tests.backtest.test_backtest import GUARD, Recorded, before_check, shell
 from tests.tables import fast_for
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from anyhook.backtest.example_secrets import insert_examples, remove_examples
+from anyhook.backtest.sources import insert_examples, remove_examples
 from anyhook.secrets.examples import EXAMPLES
 from tests.backtest.test_backtest import Recorded, shell
 

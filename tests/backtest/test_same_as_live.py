@@ -12,8 +12,8 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Output
 from anyhook.authoring.run import answer
-from anyhook.backtest.changes import find_changes
 from anyhook.backtest.evaluation import recorded_baseline
+from anyhook.backtest.report import find_changes
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.backtest.subjects import BacktestSubject

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from anyhook.backtest.changes import find_changes, new_denials
-from anyhook.backtest.report import report_json
+from anyhook.backtest.report import find_changes, new_denials, report_json
 from anyhook.backtest.run import run_backtest
 from anyhook.backtest.sources import parts_of_history
 from anyhook.history.filters import Filter

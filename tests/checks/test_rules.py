@@ -12,15 +12,13 @@ import pytest
 
 from anyhook.checks import (
     command_texts,
-    hook_files,
     rules,
     scripts,
     settings,
-    syntax,
-    trust,
+    started_scripts,
 )
 
-MODULES = (command_texts, hook_files, scripts, settings, syntax, trust)
+MODULES = (command_texts, scripts, settings, started_scripts)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

@@ -14,7 +14,7 @@ import pytest
 from tools.capability_tables import generate
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
-from anyhook.cli.capabilities import LEGEND
+from anyhook.cli.agents import LEGEND
 from anyhook.errors import EventError, UsageError
 from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook

@@ -949,9 +949,7 @@ LIBRARIES = {"asyncio", "filelock", "httpx", "uvicorn", "starlette", "mcp", "ric
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("command", "own"), [("list", {"listing"}), ("check", {"check", "ci_formats"})]
-)
+@pytest.mark.parametrize(("command", "own"), [("list", {"listing"}), ("check", {"check"})])
 def test_a_command_imports_no_other_command_and_no_library_of_one(world, command, own):
     program = "import sys; from anyhook.cli import main; main(); print(*sys.modules)"
     done = subprocess.run(

@@ -16,8 +16,7 @@ from anyhook.history.ingest import ingest
 from anyhook.history.recording import read_switch
 from anyhook.history.store import History
 from anyhook.journal.lines import SWITCH
-from anyhook.manage.recorded import count_recorded
-from anyhook.manage.recording import RECORDER_FILE, recorded_events
+from anyhook.manage.recording import RECORDER_FILE, count_recorded, recorded_events
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
 from anyhook.testing import make_payload

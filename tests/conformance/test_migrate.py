@@ -19,8 +19,7 @@ from anyhook.agents.translate import translate_payload
 from anyhook.cli import main
 from anyhook.errors import AnyhookError
 from anyhook.matching.matchers import compile_matcher
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.migrate.shim import main as shim
 from anyhook.settings.jsonc import parse, strip_comments
 from anyhook.settings.sources import Location

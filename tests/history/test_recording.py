@@ -9,7 +9,7 @@ import pytest
 
 from anyhook import BeforeTool, Engine, allow, deny
 from anyhook.authoring import recorder
-from anyhook.cli.open_history import open_history
+from anyhook.cli.event_filters import open_history
 from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
 from anyhook.history.rows import uncompressed

@@ -15,11 +15,11 @@ from starlette.requests import Request
 import anyhook
 from anyhook import Engine
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.cli.panel.snapshot import take_snapshot
+from anyhook.cli.panel.actions import take_snapshot
 from anyhook.integrations.framework import broken_hooks
 from anyhook.journal.lines import history_directory
 from anyhook.page.access import Access
-from anyhook.page.hook_views import HookViews
+from anyhook.page.hook_views import show_hooks
 from anyhook.page.live import Live
 from anyhook.page.page import Page
 from anyhook.settings.changes import settings_file
@@ -100,7 +100,7 @@ def _page_text(project):
     directory = Path(history_directory())
     page = Page(directory, Access.load(directory, 0), project, Live(directory))
     scope = {"type": "http", "query_string": b"", "headers": []}
-    return HookViews(page).show_hooks(Request(scope)).body.decode()
+    return show_hooks(page, Request(scope)).body.decode()
 
 
 def _views(project, run, name):

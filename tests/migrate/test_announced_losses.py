@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.migrate.commands import unwrap
-from anyhook.migrate.losses import MORE
+from anyhook.migrate.context import MORE
 from anyhook.migrate.plan import plan_migration
 from anyhook.settings.sources import Location
 

@@ -10,7 +10,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.payloads import payload_key
 from anyhook.agents.samples import samples_of
 from anyhook.agents.translate import counterparts, translate_payload
-from anyhook.migrate import losses
+from anyhook.migrate import context
 from anyhook.migrate.plan import plan_migration
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.settings.sources import Location
@@ -146,12 +146,12 @@ def test_the_guards_of_cursor_have_a_counterpart_everywhere(target):
     agent = get_agent(target)
     for event in get_agent("cursor").by_canonical:
         if event.startswith(("before_", "after_")) and event not in agent.by_canonical:
-            advice = losses.event_advice(event, agent)
+            advice = context.event_advice(event, agent)
             assert any(spec.wire in advice for spec in agent.events), event
 
 
 def test_advice_names_only_what_some_agent_has():
-    for event in losses._EVENT_ADVICE:
+    for event in context._EVENT_ADVICE:
         others = [get_agent(name) for name in CODING_AGENTS]
-        advice = [losses.event_advice(event, a) for a in others if event not in a.by_canonical]
+        advice = [context.event_advice(event, a) for a in others if event not in a.by_canonical]
         assert not all(text.startswith("nothing in") for text in advice), event

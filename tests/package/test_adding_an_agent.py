@@ -14,8 +14,7 @@ import pytest
 import anyhook
 import anyhook.agents
 from anyhook.agents import AGENTS, NAMES, get_agent
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.sources import Location
 from tests.world import World
 
@@ -24,8 +23,6 @@ SRC = Path(anyhook.__file__).parent
 REGISTRY = "agents/__init__.py"
 
 EXCEPTIONS = {
-    "cli/migrate.py": "examples in the help",
-    "cli/serve.py": "an example in the help",
     "testing/cases.py": "examples in messages",
     "testing/running.py": "the default of an argument in the public interface",
     "migrate/corpus.py": "the built-in events are written in the words of one agent",

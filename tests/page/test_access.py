@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from anyhook.cli.ui import entrance
+from anyhook.cli.serve import entrance
 from anyhook.journal.lines import history_directory
 from tests.page.serving import event, store
 

@@ -9,8 +9,7 @@ import pytest
 from anyhook.agents.program import get_program
 from anyhook.engine.engine import Engine
 from anyhook.errors import UsageError
-from anyhook.probe.plan import CallRequest, plan_steps
-from anyhook.probe.samples import RISKY
+from anyhook.probe.plan import RISKY, CallRequest, plan_steps
 
 DENIES = "grep -q '{0}' && {{ echo no >&2; exit 2; }}; exit 0"
 STOPS = """grep -q 'git push' && echo '{"continue": false, "stopReason": "enough"}'; exit 0"""

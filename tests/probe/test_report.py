@@ -7,11 +7,11 @@ import json
 import pytest
 
 from anyhook.agents.program import get_program
+from anyhook.checks.rules import check_hooks
 from anyhook.engine.engine import Engine
-from anyhook.probe.configured import find_configured, find_problems, misplaced_files
+from anyhook.probe.configured import Taps, find_configured, misplaced_files
 from anyhook.probe.evidence import TrialObservation
 from anyhook.probe.report import Circumstances, ProbeVerdict, judge
-from anyhook.probe.taps import Taps
 
 COMMAND = {"type": "command", "command": "true", "timeout": 7}
 GUARD = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [COMMAND]}]}}
@@ -31,7 +31,7 @@ def report(project, home, tmp_path):
         [hook] = find_configured(engine, taps, {path})
         files = frozenset({path} if silent else ())
         program = get_program("claude")
-        around = Circumstances(engine, program, find_problems(engine), (), files)
+        around = Circumstances(engine, program, tuple(check_hooks(engine)), (), files)
         return judge(hook, observations, around)
 
     return call

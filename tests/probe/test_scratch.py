@@ -9,8 +9,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.program import Workplace, get_program
-from anyhook.probe.scratch import make_scratch
-from anyhook.probe.start import program_environment
+from anyhook.probe.start import make_scratch, program_environment
 from anyhook.settings.overlay import lay_over
 from anyhook.settings.sources import Location
 

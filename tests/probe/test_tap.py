@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.probe.taps import Taps
+from anyhook.probe.configured import Taps
 from tests.waiting import until
 
 PAYLOAD = b'{"tool_name": "Bash", "text": "\xc3\xa4"}\n'

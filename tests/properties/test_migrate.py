@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 from anyhook import Engine
 from anyhook.agents import get_agent
 from anyhook.matching.matchers import compile_matcher
-from anyhook.migrate.canonical import canonical
 from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
-from anyhook.migrate.comparison import Comparison
+from anyhook.migrate.comparison import Comparison, canonical
 from anyhook.migrate.corpus import builtin_probes
 from anyhook.migrate.matchers import translate_matcher
-from anyhook.migrate.merge import merge_into
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Location, places
 

@@ -10,8 +10,7 @@ from anyhook import BeforeTool
 from anyhook.agents import AGENTS, get_agent
 from anyhook.errors import SettingsError
 from anyhook.manage.adding import SettingsPlace, add_hook_files, load_hook_file, remove_hook_files
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import plan_migration
+from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.sources import Location
 from tests.settings.sample_agent import ENTRY
 from tests.world import World

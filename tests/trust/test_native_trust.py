@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.codex.trust import hash_of, key_of
-from anyhook.checks.trust import report_native_trust
+from anyhook.checks.settings import report_native_trust
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location
 from anyhook.trust.native import native_states

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.decided import crash_text, shown_text
 from anyhook.backtest.report import BacktestComparison, compare
 from anyhook.backtest.results import Decided, Result
+from anyhook.backtest.sources import crash_text, shown_text
 from anyhook.errors import UsageError
 from anyhook.history.replay import (
     PastDecision,
@@ -94,7 +94,14 @@ def recorded_baseline(
     if subject.is_project:
         title = "what was recorded"
     else:
-        versions = _versions_of_file(history, subject.path)
+        # A hook of the same name counts if its file is not there any more: it was moved.
+        name, own, moved = Path(subject.path).name, [], []
+        for number, label, file in versions_by_file(history):
+            if file and os.path.realpath(file) in (subject.path, os.path.realpath(subject.path)):
+                own.append(number)
+            elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
+                moved.append(number)
+        versions = own or moved
         number = count_runs(history, selection, versions) if versions else 0
         if number:
             for past in past_answers(history, selection, versions):
@@ -105,20 +112,6 @@ def recorded_baseline(
     for past in past_decisions(history, selection):
         result.add_decided(_decided(past))
     return title, result
-
-
-def _versions_of_file(history: History, path: str) -> list[int]:
-    """Return the numbers of the versions of a hook file.
-
-    A hook of the same name counts if its file is not there any more: it was moved.
-    """
-    name, own, moved = Path(path).name, [], []
-    for number, label, file in versions_by_file(history):
-        if file and os.path.realpath(file) in (path, os.path.realpath(path)):
-            own.append(number)
-        elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
-            moved.append(number)
-    return own or moved
 
 
 def _decided(past: PastDecision) -> Decided:
@@ -190,11 +183,7 @@ def _extract(root: Path, revision: str, copy: Path) -> None:
 
 
 def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
-    """Run git and return its output.
-
-    Raises:
-        UsageError: If it fails, or is not installed.
-    """
+    """Run git and return its output."""
     try:
         done = subprocess.run(
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git

@@ -359,11 +359,7 @@ class _PartReader:
 
 
 def _exported_row(record: Mapping[str, Any], place: str) -> EventRow:
-    """Return the event of an exported row.
-
-    Raises:
-        KeyError, TypeError, ValueError: If it is none.
-    """
+    """Return the event of an exported row."""
     agent, session, event, payload = [record[name] for name in REQUIRED]
     if agent not in AGENTS:
         raise ValueError(f"{agent!r} is not an agent")

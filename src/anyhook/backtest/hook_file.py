@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import signal
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook import __version__
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.degrade import UnsupportedError, fit
@@ -21,30 +23,35 @@ from anyhook.authoring.functions import (
     to_answer,
 )
 from anyhook.authoring.load import load_hooks
-from anyhook.backtest.decided import crash_text
-from anyhook.backtest.failures import (
+from anyhook.backtest.reads import Memory, Reads
+from anyhook.backtest.results import Crash, Result, bucket_of
+from anyhook.backtest.sources import crash_text
+from anyhook.backtest.subjects import (
     OUT_OF_TIME,
     Failure,
+    Opinion,
     OutOfTimeError,
     answer_of_end,
     failure_text,
 )
-from anyhook.backtest.memory import Memory
-from anyhook.backtest.reads import Reads
-from anyhook.backtest.results import Crash, Result, bucket_of
-from anyhook.backtest.subjects import Opinion
+from anyhook.history.events import DIGEST_SIZE
 from anyhook.history.verdicts import CRASH, verdict_of
 from anyhook.journal.records import answer_record
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
 from anyhook.model.sequence import combine_answers
 from anyhook.model.tools import TOOLS
+from anyhook.trust.following import Follower
+from anyhook.trust.name_search import ProjectFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.backtest.project import ProjectHooks
     from anyhook.backtest.sources import EventRow
+    from anyhook.backtest.subjects import BacktestSubject
     from anyhook.model.events import Event
+
 
 GRACE = 0.5
 """Seconds from the time limit to the end of a process in which a function goes on."""
@@ -127,8 +134,9 @@ class HookFile:
         if failure.seconds:
             call = self._late_call(agent, event, label, function)
         else:
-            answer, has_crashed = answer_of_end(agent, event, failure)
-            call = _Call(label, None, failure.problem if has_crashed else "", answer)
+            answer = answer_of_end(agent, event, failure)
+            crash = failure.problem if answer is None else ""
+            call = _Call(label, None, crash, NO_OPINION if answer is None else answer)
             problem = failure_text(row, label, failure.problem)
         opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
         return opinion._replace(problem=problem) if problem else opinion
@@ -322,3 +330,36 @@ class _Alarm:
         if self._is_on:
             self.has_rung = True
             raise OutOfTimeError
+
+
+def load_hooks_of(subject: BacktestSubject, limit: float) -> HookFile | ProjectHooks:
+    """Load the hooks of a subject, which runs the code of a hook file.
+
+    `limit` is how many seconds an event may take.
+
+    Raises:
+        UsageError: If they cannot be loaded.
+    """
+    if subject.is_project:
+        from anyhook.backtest.project import ProjectHooks  # an engine takes 0.2 s to import
+
+        return ProjectHooks(subject, limit)
+    return HookFile(subject.path, limit)
+
+
+def digest_of(file: Path) -> str:
+    """Return a hash of the code of a hook file, the modules next to it, Python and anyhook."""
+    hasher = hashlib.blake2b(f"{__version__} {sys.version}".encode(), digest_size=DIGEST_SIZE)
+    source, *modules = hook_files(file)
+    hasher.update(source.read_bytes())
+    for path in modules:
+        hasher.update(b"\0" + path.name.encode("utf-8", "replace") + b"\0" + path.read_bytes())
+    return hasher.hexdigest()
+
+
+def hook_files(file: Path) -> list[Path]:
+    """Return a hook file, and the modules next to it that it may load."""
+    follower = Follower(file.parent, file.parent, ProjectFiles())
+    followed = follower.follow("", [file])
+    modules = sorted(map(Path, followed.files))
+    return [file, *[path for path in modules if path != file]]

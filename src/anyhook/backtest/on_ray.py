@@ -15,9 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.loading import hook_files
+from anyhook.backtest.hook_file import hook_files
 from anyhook.backtest.pool import Done, Pool
-from anyhook.backtest.run import TIMEOUT
 from anyhook.backtest.sources import EventRow, EventRows, HistoryPart, Part
 from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
 from anyhook.model.record import replace
@@ -107,7 +106,7 @@ class RayExecutor:
     """
 
     def __init__(
-        self, subject: BacktestSubject, address: str | None = None, *, timeout: float = TIMEOUT
+        self, subject: BacktestSubject, address: str | None = None, *, timeout: float
     ) -> None:
         self._subject = ShippedSubject.of(subject)
         self._timeout = timeout

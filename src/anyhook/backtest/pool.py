@@ -14,7 +14,7 @@ import os
 import signal
 import sqlite3
 import threading
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing.connection import Connection, wait
@@ -81,14 +81,6 @@ def slices_of(parts: int, processes: int) -> list[Slice]:
     return [Slice(number, count) for number in range(count)]
 
 
-def leave_counts_to_first(result: Result) -> None:
-    """Remove from the result of a further slice what the first one counts for the whole part."""
-    result.events = Counter()
-    result.sessions = set()
-    result.split_sessions = 0
-    result.unseen = 0
-
-
 def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
     """Return the results on a part from those of all its slices."""
     merged = Result()
@@ -147,12 +139,12 @@ def evaluate_part(
             evaluation.add(position, row)
     evaluation.decide()
     result = evaluation.result
-    result.events, result.sessions = rows.events, rows.sessions
-    result.unseen = rows.unseen
     result.reads = evaluation.reads
-    if chosen.number:
-        leave_counts_to_first(result)
+    if chosen.number:  # the first slice counts for the whole part
+        result.split_sessions = 0
     else:
+        result.events, result.sessions = rows.events, rows.sessions
+        result.unseen = rows.unseen
         result.add_problems(rows.problems, rows.problem_count)
     return Evaluated(result, sorted(evaluation.decided))
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents import get_agent
 from anyhook.agents.translate import decode_any_form, translate_event
-from anyhook.backtest.decided import crash_text
-from anyhook.backtest.failures import OUT_OF_TIME, Failure, failure_text
 from anyhook.backtest.results import Crash, Result, bucket_of
-from anyhook.backtest.subjects import BacktestSubject, Opinion
+from anyhook.backtest.sources import crash_text
+from anyhook.backtest.subjects import OUT_OF_TIME, BacktestSubject, Failure, Opinion, failure_text
 from anyhook.engine.engine import Engine
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.verdicts import CRASH, verdict_of

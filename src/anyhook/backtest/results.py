@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from anyhook.backtest.item_table import ItemTable
 
+
 STEPS = 8
 """Buckets of a histogram in which durations double: percentiles are exact to 9 %."""
 SHORTEST = 1e-7

@@ -5,28 +5,21 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from anyhook.backtest.item_table import ItemTable
-from anyhook.backtest.pool import Done, Pool
+from anyhook.backtest.pool import Pool
 from anyhook.backtest.results import Decided, Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
+    from anyhook.backtest.on_ray import RayExecutor
     from anyhook.backtest.sources import Part
     from anyhook.backtest.subjects import BacktestSubject
 
 TIMEOUT = 60.0
 """Seconds after which an event counts as timed out."""
-
-
-class Executor(Protocol):
-    """Evaluates parts somewhere: in processes of this machine, or on a cluster."""
-
-    def run(self, parts: Iterable[tuple[int, Part]]) -> Iterator[Done]:
-        """Evaluate numbered parts, and yield the results in any order."""
-        ...
 
 
 @dataclass(slots=True)
@@ -73,7 +66,7 @@ def run_backtest(
     *,
     jobs: int | None = None,
     timeout: float = TIMEOUT,
-    executor: Executor | None = None,
+    executor: RayExecutor | None = None,
     on_progress: Callable[[BacktestProgress], object] = lambda _progress: None,
 ) -> BacktestRun:
     """Let hooks decide recorded events.
@@ -85,7 +78,7 @@ def run_backtest(
         parts: The events.
         jobs: Number of processes; by default that of the processors.
         timeout: Seconds after which an event counts as timed out.
-        executor: Evaluates the parts; by default processes of this machine.
+        executor: Evaluates the parts on a cluster; by default processes of this machine do.
         on_progress: Called whenever a part is done.
 
     Returns:
@@ -99,9 +92,9 @@ def run_backtest(
     run = BacktestRun(
         subject, Result(decided=decided), BacktestProgress(len(parts)), timeout=timeout
     )
-    executor = executor or Pool(subject, jobs or available_processors(), timeout)
+    pool = executor or Pool(subject, jobs or available_processors(), timeout)
     try:
-        for done in executor.run(enumerate(parts)) if parts else ():
+        for done in pool.run(enumerate(parts)) if parts else ():
             result = done.evaluated.result
             run.result.add(result)
             decided.extend(result.decided, done.number)

@@ -7,8 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.backtest.decided import decided_of
-from anyhook.backtest.failures import Failure
 from anyhook.backtest.reads import VARIABLE
 from anyhook.backtest.results import CHANCE, ORDER, TIME, Decided, Result
 from anyhook.backtest.session import (
@@ -21,7 +19,8 @@ from anyhook.backtest.session import (
     decide_sessions,
     find_events,
 )
-from anyhook.backtest.subjects import BacktestSubject, Opinion
+from anyhook.backtest.sources import decided_of
+from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
@@ -81,7 +80,7 @@ class SessionRunner:
             UsageError: If they cannot be loaded.
         """
         project = ("anyhook.backtest.project",) if self._subject.is_project else ()
-        self._sandbox.preload(("anyhook.backtest.loading", *project))
+        self._sandbox.preload(("anyhook.backtest.hook_file", *project))
         try:
             self.events = self._sandbox.run(find_events, self._subject, self._limit)
         except RunEndedError as error:
@@ -229,11 +228,7 @@ class SessionRunner:
         reruns: Sequence[tuple[Sequence[EventRow], SessionCircumstances]],
         clock_shift: float = 0.0,
     ) -> list[SessionResult]:
-        """Decide sessions, with hooks that are loaded once as long as nothing happens.
-
-        Raises:
-            UsageError: If the hooks cannot be loaded.
-        """
+        """Decide sessions, with hooks that are loaded once as long as nothing happens."""
         results: dict[int, SessionResult] = {}
         while missing := [number for number in range(len(reruns)) if number not in results]:
             batch = [self._events(*reruns[number]) for number in missing]
@@ -283,11 +278,7 @@ class SessionRunner:
         return SessionResult(result, opinions, frozenset(reads))
 
     def _failures(self, error: RunEndedError) -> dict[int, Failure]:
-        """Return on which event a process ended, unless it may have been killed from outside.
-
-        Raises:
-            UsageError: If it ended while it loaded the hooks.
-        """
+        """Return on which event a process ended, unless it may have been killed from outside."""
         if error.step == LOADING:
             raise self._loading_error(error)
         if error.exit_code < 0 and not error.is_late:

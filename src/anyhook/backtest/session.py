@@ -20,14 +20,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.backtest.results import Result
 from anyhook.backtest.sources import EventRow, UnreadableEventError
-from anyhook.backtest.subjects import BacktestSubject, Evaluator, Opinion
+from anyhook.backtest.subjects import BacktestSubject, Opinion
 from anyhook.sandbox.world import move_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from anyhook.backtest.failures import Failure
+    from anyhook.backtest.hook_file import HookFile
+    from anyhook.backtest.project import ProjectHooks
+    from anyhook.backtest.subjects import Failure
     from anyhook.sandbox.keeper import SandboxRun
+
+    Evaluator = HookFile | ProjectHooks
 
 
 SCRATCH = "/run"
@@ -83,7 +87,7 @@ def find_events(run: SandboxRun, subject: BacktestSubject, limit: float) -> froz
 
 
 def _load(run: SandboxRun, subject: BacktestSubject, limit: float) -> Evaluator:
-    from anyhook.backtest.loading import load_hooks_of
+    from anyhook.backtest.hook_file import load_hooks_of
 
     run.begin(LOADING, limit)
     return load_hooks_of(subject, limit)
@@ -140,7 +144,13 @@ def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, bat
         _, status = os.waitpid(process, 0)
         before, number = number, int.from_bytes(done[:], "big")
         if status or number == before:  # a hook may end its process with any code
-            _end_like(status)
+            # This process ends as the other one has ended.
+            code = os.waitstatus_to_exitcode(status)
+            if code < 0:
+                with suppress(OSError, ValueError):  # SIGKILL has no handler
+                    signal.signal(-code, signal.SIG_DFL)
+                os.kill(os.getpid(), -code)
+            os._exit(code)
 
 
 class _FileState:
@@ -161,16 +171,6 @@ class _FileState:
     def _read(self) -> tuple[int, int]:
         system = os.statvfs(SCRATCH)
         return system.f_files - system.f_ffree, system.f_bfree
-
-
-def _end_like(status: int) -> None:
-    """End this process as another one has ended."""
-    code = os.waitstatus_to_exitcode(status)
-    if code < 0:
-        with suppress(OSError, ValueError):  # SIGKILL has no handler
-            signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
-    os._exit(code)
 
 
 def _decide(run: SandboxRun, evaluator: Evaluator, events: SessionEvents) -> SessionResult:
@@ -235,25 +235,21 @@ class _Streams:
     def reopen(self) -> None:
         """Open those that are closed."""
         if self._poll is None or self._poll.poll(0):
-            _reopen_descriptors()
+            for descriptor in range(len(STREAMS)):
+                try:
+                    os.fstat(descriptor)
+                except OSError:
+                    null = os.open(os.devnull, os.O_RDWR)
+                    if null == descriptor:  # the lowest one that is closed
+                        os.set_inheritable(null, True)  # programs that the hook starts have it, too
+                    else:
+                        os.dup2(null, descriptor)
+                        os.close(null)
         for descriptor, name in enumerate(STREAMS):
             stream = getattr(sys, name)
             if stream is None or stream.closed:
                 mode = "r" if name == "stdin" else "w"
                 setattr(sys, name, os.fdopen(descriptor, mode, closefd=False))
-
-
-def _reopen_descriptors() -> None:
-    for descriptor in range(len(STREAMS)):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            null = os.open(os.devnull, os.O_RDWR)
-            if null == descriptor:  # the lowest one that is closed
-                os.set_inheritable(null, True)  # programs that the hook starts have it, too
-            else:
-                os.dup2(null, descriptor)
-                os.close(null)
 
 
 # -- another time, to find out whether decisions depend on it

@@ -1,4 +1,4 @@
-"""Where a backtest takes events from: parts of the history, of files, and of directories.
+"""Where a backtest takes events from, and what is kept of a decision on one.
 
 A part is small, can be sent to another process, and knows a content hash, so that its results can
 be kept.
@@ -7,26 +7,31 @@ be kept.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from anyhook.backtest.example_secrets import insert_examples
-from anyhook.backtest.results import MAX_PROBLEMS
+from anyhook.backtest.results import MAX_PROBLEMS, Decided
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.replay import SessionRange, all_sessions, has_events
 from anyhook.history.rows import dump
 from anyhook.history.store import FILE, History
 from anyhook.history.text import has_words
+from anyhook.model.text import shorten
+from anyhook.secrets.examples import EXAMPLES
+from anyhook.secrets.redact import redact_json, redact_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.history.filters import Filter
     from anyhook.history.sessions import SessionSummary
+
 
 PART = 8192
 """Events in one part of the history, unless a session has more: sessions are not divided."""
@@ -232,3 +237,103 @@ def _split_sessions(sessions: Iterable[SessionSummary]) -> Iterator[list[Session
         events += session.events
     if part:
         yield part
+
+
+# -- what is kept of a decision: its text, and no secrets
+
+MAX_TEXT = 200
+"""Characters of an event that are shown in an example."""
+
+
+def decided_of(
+    row: EventRow,
+    payload: Mapping[str, Any],
+    decision: Mapping[str, Any],
+    hooks: Iterable[str],
+    *,
+    reconstructed: tuple[str, ...],
+    crash: str,
+) -> Decided:
+    """Return what is kept of a decision: it holds no secrets.
+
+    `reconstructed` are the members that it depends on and that were not recorded, `crash` the error
+    of the first hook that failed, without secrets.
+    """
+    text = longest_text(row.read_stored_payload() if row.redacted else payload)
+    if not row.is_redacted:
+        text = redact_start(text, MAX_TEXT)
+    if row.redacted or not row.is_redacted:
+        decision_text = json.dumps(decision, default=str)
+        redacted = _redact_decision(decision_text)
+        if redacted != decision_text:
+            decision = json.loads(redacted)
+    text = text[:MAX_TEXT]
+    return Decided(
+        row.ref,
+        row.session,
+        row.event,
+        row.tool,
+        text,
+        decision,
+        tuple(hooks),
+        reconstructed,
+        crash,
+        row.is_refused,
+    )
+
+
+@lru_cache(maxsize=1024)  # most decisions of a hook are equal
+def _redact_decision(text: str) -> str:
+    return redact_json(remove_examples(text))[0]
+
+
+def crash_text(message: str) -> str:
+    """Return the first line of a message about a crash, without secrets and not too long."""
+    first = message.strip().partition("\n")[0]
+    redacted: str = json.loads(_redact_decision(json.dumps(first)))
+    return shorten(redacted)
+
+
+def shown_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about, cut for an example."""
+    return longest_text(payload)[:MAX_TEXT]
+
+
+def longest_text(payload: Mapping[str, Any]) -> str:
+    """Return what an event was about: the longest string of its arguments, else of the rest."""
+    for name in ("tool_input", "toolArgs", "prompt", "command"):
+        text = _longest_string(payload.get(name))
+        if text:
+            return text
+    return ""
+
+
+def _longest_string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    items: Iterable[Any] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list):
+        items = value
+    return max((_longest_string(item) for item in items), key=len, default="")
+
+
+# -- examples of secrets
+
+# A guard that looks for keys would deny nothing of a history in which `[redacted:aws-key]` stands
+# in their place. So hooks see an example of the same kind, and a decision that depends on it is
+# marked.
+_PLACEHOLDER = re.compile(r"\[redacted:([a-z0-9-]+)\]")
+
+
+def insert_examples(text: str) -> str:
+    """Return a text with an example in the place of each secret that was replaced."""
+    return _PLACEHOLDER.sub(lambda match: EXAMPLES.get(match[1], match[0]), text)
+
+
+def remove_examples(text: str) -> str:
+    """Return a text with the placeholders in the place of the examples."""
+    for kind, example in EXAMPLES.items():
+        text = text.replace(example, f"[redacted:{kind}]")
+    return text

@@ -6,8 +6,16 @@ import ast
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall, Statement
-from anyhook.checks.script_facts import DECISION_MEMBERS, ScriptOutput
+from anyhook.checks.script_facts import (
+    DECISION_MEMBERS,
+    Branch,
+    Exit,
+    Flow,
+    Return,
+    ScriptCall,
+    ScriptOutput,
+    Statement,
+)
 from anyhook.python_source import read_python
 
 if TYPE_CHECKING:

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import (
-    command_texts,
-    hook_files,
-    scripts,
-    settings,
-    syntax,
-    trust,
-)
+from anyhook.checks import command_texts, scripts, settings, started_scripts
 from anyhook.checks.hook import CheckedHook, HookReader
+from anyhook.model.diagnostics import Diagnostic, Place, Severity
+from anyhook.model.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from anyhook.engine.engine import Engine
-    from anyhook.model.diagnostics import Diagnostic
+
+
+class Finding(Record, kw_only=False):
+    """A diagnostic about the hooks of one agent."""
+
+    agent: str
+    diagnostic: Diagnostic
+
 
 SCRIPT_RULES = (
     scripts.no_shebang,
@@ -73,19 +75,19 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 
 
 HOOK_FILE_RULES = (
-    hook_files.run_twice,
-    hook_files.missing_run,
-    hook_files.missing_abilities,
-    hook_files.unknown_subjects,
-    hook_files.unreached_functions,
-    hook_files.powerless_functions,
+    scripts.run_twice,
+    scripts.missing_run,
+    scripts.missing_abilities,
+    scripts.unknown_subjects,
+    scripts.unreached_functions,
+    scripts.powerless_functions,
 )
 """Rules about the files that are written with `anyhook.authoring`."""
 
 
 def check_hook_files(engine: Engine) -> Iterator[Diagnostic]:
     """Run the rules about hook files."""
-    for file in hook_files.read_hook_files(engine):
+    for file in scripts.read_hook_files(engine):
         for rule in HOOK_FILE_RULES:
             yield from rule(engine, file)
 
@@ -95,14 +97,14 @@ AGENT_RULES = (
     settings.switched_off,
     settings.same_names,
     check_definitions,
-    syntax.unreadable_scripts,
+    started_scripts.unreadable_scripts,
 )
 """Rules about the hooks of an agent as the agent itself would run them."""
 CHECK_RULES = (
     *AGENT_RULES,
-    trust.not_trusted,
-    trust.not_trusted_by_the_agent,
-    trust.changed_guards,
+    settings.not_trusted,
+    settings.not_trusted_by_the_agent,
+    settings.changed_guards,
     settings.companion_files,
     check_hook_files,
     settings.no_hooks,
@@ -126,3 +128,24 @@ def check_settings(engine: Engine) -> Iterator[Diagnostic]:
     """
     for rule in CHECK_RULES:
         yield from rule(engine)
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings with the errors first and the notes last."""
+    severities = list(Severity)
+    return sorted(findings, key=lambda finding: severities.index(finding.diagnostic.severity))
+
+
+def find_problems(engines: Iterable[Engine]) -> list[Finding]:
+    """Return what `anyhook check` reports about the hooks of some agents, sorted by place."""
+    findings: list[Finding] = []
+    for engine in engines:
+        # Several hooks can lead to the same diagnostic.
+        unique = dict.fromkeys(check_settings(engine))
+        findings += [Finding(engine.agent.name, diagnostic) for diagnostic in unique]
+
+    def sort_key(finding: Finding) -> tuple[str, int, int, str]:
+        place = finding.diagnostic.place or Place("")
+        return place.file, place.line or 0, place.column or 0, finding.diagnostic.code
+
+    return sorted(findings, key=sort_key)

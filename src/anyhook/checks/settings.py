@@ -1,8 +1,9 @@
-"""Mistakes in settings whose form is valid: names, matchers, timeouts and command lines."""
+"""Mistakes in settings whose form is valid, and hooks that the user has not trusted."""
 
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +17,16 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
+from anyhook.trust.changes import changes_to_review
+from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
+    from anyhook.settings.hookset import HookSet
+
 
 MILLISECONDS_FROM = 1000
 """A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
@@ -193,3 +198,48 @@ def shell_syntax_problem(line: str) -> str | None:
     if has_closed_quotes and has_closed_brackets:
         return None
     return check_shell("/bin/sh", line).problem
+
+
+# -- trust
+
+
+def not_trusted(engine: Engine) -> Iterator[Diagnostic]:
+    """Report the hooks that anyhook does not run, because the user has not trusted them in it."""
+    yield from engine.guard.diagnostics()
+
+
+def not_trusted_by_the_agent(engine: Engine) -> Iterator[Diagnostic]:
+    """Report the hooks that the agent itself does not run, because it does not trust them."""
+    yield from report_native_trust(engine.hooks)
+
+
+def changed_guards(engine: Engine) -> Iterator[Diagnostic]:
+    """Report files of the guards that changed while no hook saw it, until the user reviews them."""
+    for change in changes_to_review(engine.project_dir):
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(change.time))
+        message = f"it was found changed at {at}, and no hook saw the change; review: anyhook trust"
+        yield diagnose("guard-changed", message, Place(change.file))
+
+
+def report_native_trust(hooks: HookSet) -> Iterator[Diagnostic]:
+    """Report the hooks that the agent itself does not run, because it does not trust them.
+
+    A hook that a file has for several events, like a recorder, is reported once, at its first one.
+    """
+    native = native_states(hooks.agent, hooks)
+    if native is None:
+        return
+    groups: dict[tuple[str, str, str], list[HandlerSpec]] = {}
+    for _, handler in each_handler(hooks.definitions):
+        state = native.of(handler)
+        if state is not None and state not in RUNNING:
+            key = (handler.place.file, handler.identifier, state)
+            groups.setdefault(key, []).append(handler)
+    for (_, _, state), handlers in groups.items():
+        events = dict.fromkeys(str(handler.path[-4]) for handler in handlers)
+        first = handlers[0]
+        message = (
+            f"{first.label!r} on {', '.join(events)} is {state} in {hooks.agent.title}, which "
+            f"does not run it; {native.review}"
+        )
+        yield diagnose("native-trust", message, first.place, handler=first.label)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.checks.flow import Branch, Exit, Flow, Return, ScriptCall, Statement
-from anyhook.checks.script_facts import ScriptOutput
+from anyhook.checks.script_facts import (
+    Branch,
+    Exit,
+    Flow,
+    Return,
+    ScriptCall,
+    ScriptOutput,
+    Statement,
+)
 from anyhook.expressions import expression
 from anyhook.shell.parser import UnreadableError
 from anyhook.shell.structure import Block, Element, Pipeline, Redirection, parse_script

@@ -12,26 +12,26 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.checks.interpreters import language_of_interpreter
+from anyhook.checks.hook import HookReader
+from anyhook.checks.interpreters import ScriptText, check_scripts, language_of_interpreter
 from anyhook.expressions import expression
-from anyhook.files import read_user_file
+from anyhook.files import read_json_object, read_user_file
+from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.settings.directories import find_root
 from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell.parser import UnreadableError, Word, parse_command_line
 from anyhook.shell.programs import base_name, find_shell
 from anyhook.shell.wrappers import unwrap
-from anyhook.trust.words import (
-    CHANGES_DIRECTORY,
-    LITERAL_DOLLAR,
-    expand_variables,
-    name_repository,
-)
+from anyhook.trust.languages import PYTHON
+from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables, name_repository
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
+    from anyhook.engine.engine import Engine
+
 
 _HARMLESS_OPTIONS = {
     "python": expression(r"-[bBdEiOqsuv]+"),
@@ -226,3 +226,73 @@ def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
     if is_foreign or hook.engine.guard.withhold(hook.handler) is None:
         return path
     return None
+
+
+# -- files that cannot be read
+
+
+def unreadable_scripts(engine: Engine) -> Iterator[Diagnostic]:
+    """Report scripts with a syntax error, and modules that Python scripts import in vain."""
+    reader = HookReader(engine)
+    # Each script counts once for every interpreter that runs it.
+    scripts: dict[tuple[str, Path], StartedScript] = {}
+    for definition in engine.definitions:
+        for hook in reader.hooks_of(definition):
+            for script in started_scripts(hook):
+                scripts.setdefault((script.interpreter, script.path), script)
+    by_interpreter: dict[str, list[StartedScript]] = {}
+    for script in scripts.values():
+        by_interpreter.setdefault(script.interpreter, []).append(script)
+    for interpreter, group in by_interpreter.items():
+        texts = [
+            ScriptText(
+                text=script.text,
+                path=script.path.name,
+                directories=_module_directories(script),
+                module_type=_module_type(script.path),
+            )
+            for script in group
+        ]
+        for script, report in zip(group, check_scripts(interpreter, texts), strict=True):
+            file, name = str(script.path), os.path.basename(script.interpreter)
+            if report.problem is not None:
+                text = f"{name} cannot read {script.path.name}: {report.problem}"
+                yield script.hook.diagnose("script-syntax", text, Place(file, report.line))
+            for line, module in report.missing_modules:
+                before = "\n".join(script.text.splitlines()[: line - 1])
+                # A script may install its modules, or start itself again in another environment.
+                if not PYTHON.runs.search(before):
+                    text = (
+                        f"{script.path.name} imports {module!r}, which {script.interpreter} does "
+                        f"not find; install it where {name} finds it"
+                    )
+                    yield script.hook.diagnose("missing-module", text, Place(file, line))
+
+
+def _module_directories(script: StartedScript) -> tuple[str, ...] | None:
+    """Return where a Python script's own modules are; `None` if only the running script knows."""
+    if not script.is_named or PYTHON.searches.search(script.text):
+        return None
+    directories = [os.path.dirname(os.path.realpath(script.path))]
+    hook = script.hook
+    for environment in (hook.handler.env, hook.engine.environ):
+        if "PYTHONPATH" in environment:
+            project = hook.engine.project_dir
+            names = environment["PYTHONPATH"].split(os.pathsep)
+            directories += [os.path.join(project, name) for name in names]
+            break
+    # `PYTHONPATH=lib python3 guard.py`
+    is_changed = PYTHON.searches.search(hook.handler.command or "") is not None
+    return None if is_changed else tuple(directories)
+
+
+def _module_type(path: Path) -> str:
+    """Return how Node reads a script: by its suffix, else by the next `package.json` above it."""
+    if path.suffix in {".mjs", ".cjs"}:
+        return "module" if path.suffix == ".mjs" else "commonjs"
+    for directory in path.resolve().parents:
+        package = directory / "package.json"
+        if package.is_file():
+            kind = (read_json_object(package, SIZE_LIMIT) or {}).get("type")
+            return kind if kind in {"module", "commonjs"} else ""
+    return ""

@@ -76,7 +76,7 @@ def _run(arguments: Sequence[str]) -> int:
     from typer.exceptions import Abort, Exit, TyperException
 
     from anyhook.cli.app import make_app
-    from anyhook.cli.output import print_error
+    from anyhook.cli.output import print_error, write_bug_report
     from anyhook.errors import AnyhookError, StartedByAgentError
 
     try:
@@ -114,8 +114,6 @@ def _run(arguments: Sequence[str]) -> int:
                 f"the home directory is unknown: HOME is {home}; set it to an absolute path"
             )
             return USAGE
-        from anyhook.cli.bug_report import write_bug_report
-
         print_error(
             f"this is a bug of anyhook: {type(error).__name__}: {error}\n"
             f"a report is in {write_bug_report(error)}"

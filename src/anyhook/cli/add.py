@@ -1,4 +1,4 @@
-"""`anyhook add`: guards and hook files in the settings of agents."""
+"""`anyhook add` and `anyhook remove`: guards and hook files in the settings of agents."""
 
 from __future__ import annotations
 
@@ -6,20 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from anyhook.agents import get_agent
-from anyhook.cli import OK, PROBLEMS
+from anyhook.cli import OK, PROBLEMS, USAGE
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
-from anyhook.cli.guard_views import (
-    print_added,
-    print_conflicts,
-    print_guard_list,
-    print_guards,
-    update_json,
-)
+from anyhook.cli.colors import ACCENT, CAUTION, QUIET
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, health_members, print_json
-from anyhook.cli.render import print_note
+from anyhook.cli.output import console, hook_health, members, print_error, print_json
+from anyhook.cli.render import health_text, make_table, print_note, print_quoted
 from anyhook.cli.sandboxed import evidence_may_be_lost, print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
 from anyhook.manage.adding import SettingsPlace
@@ -27,6 +22,7 @@ from anyhook.manage.additions import (
     Addition,
     choose_launcher,
     finish_addition,
+    finish_removal,
     guard_rows,
     health_of_files,
     hook_files,
@@ -34,8 +30,11 @@ from anyhook.manage.additions import (
     plan_addition,
     plan_additions_of,
     plan_guard_updates,
+    plan_removal,
 )
 from anyhook.manage.guard_files import all_guards, find_guard
+from anyhook.manage.paths import show_path
+from anyhook.manage.protection import require_user
 from anyhook.manage.scope import existing_project, require_agents
 from anyhook.manage.tried import keep_examples, try_hook_file
 from anyhook.sandbox.sandbox import Sandbox, sandbox_limits
@@ -45,7 +44,12 @@ from anyhook.settings.companions import program_words
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from rich.console import Console
+
+    from anyhook.manage.additions import GuardRow
+    from anyhook.manage.guard_files import GuardFile, GuardUpdate
     from anyhook.manage.health import HookHealth
+
 
 Names = Annotated[
     list[str] | None,
@@ -185,18 +189,20 @@ def write_additions(
         if not options.dry_run:
             paths = [file.path for file in addition.files]
             health += health_of_files(addition.place.project, addition.agents, paths)
-    unsupported = _unsupported(additions)
+    texts_by_agent: dict[str, list[str]] = {}
+    for addition in additions:
+        for file in addition.files:
+            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
+            for agent in texts:
+                texts_by_agent.setdefault(agent, []).extend(texts[agent])
+    unsupported = texts_by_agent
     if options.as_json:
-        rows = []
-        for hook in health:
-            row = {"hook": hook.row.label, "agent": hook.row.agent.name, "event": hook.row.event}
-            rows.append(row | (health_members(hook) or {}))
         print_json(
             {
                 "written": written,
                 "files": changes_json(all_changes),
                 "degraded": unsupported,
-                "health": rows,
+                "health": [hook_health(hook) for hook in health],
                 **(extra or {}),
             }
         )
@@ -229,16 +235,6 @@ def _try_guards(addition: Addition) -> None:
                 keep_examples(path.resolve(), results)
 
 
-def _unsupported(additions: Sequence[Addition]) -> dict[str, list[str]]:
-    texts_by_agent: dict[str, list[str]] = {}
-    for addition in additions:
-        for file in addition.files:
-            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
-            for agent in texts:
-                texts_by_agent.setdefault(agent, []).extend(texts[agent])
-    return texts_by_agent
-
-
 def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
     """Return the files of changes, for programs."""
     return [
@@ -251,3 +247,158 @@ def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
         for change in changes
         if change.is_shown
     ]
+
+
+# -- the guards
+
+GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
+"""Members of a guard."""
+
+
+def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
+    """Print the guards that come with anyhook, and where they are added."""
+    if as_json:
+        guards = []
+        for row in rows:
+            copies = [
+                {
+                    "scope": added.scope,
+                    "file": added.copy.path,
+                    "version": added.copy.version,
+                    "changed": added.copy.is_edited,
+                    "agents": [agent.name for agent in added.agents],
+                }
+                for added in row.added
+            ]
+            parts = {"added": copies, "problems": row.problems}
+            guards.append({**members(row.guard, *GUARD), **parts})
+        print_json({"guards": guards})
+        return
+    out = console()
+    table = make_table("guard", "what it guards", "families", "added", no_wrap=("guard",))
+    for row in rows:
+        texts = []
+        for added in row.added:
+            names = ", ".join(agent.name for agent in added.agents) or "no agent"
+            changed = ", changed" if added.copy.is_edited else ""
+            texts.append(f"{added.scope}: {names}, version {added.copy.version}{changed}")
+        families = ", ".join(row.guard.families)
+        table.add_row(row.guard.name, row.guard.summary, families, Text("; ".join(texts)))
+    out.print(table)
+    for row in rows:
+        for problem in row.problems:
+            print_error(problem)
+    out.print("To read more: anyhook add --why NAME. To add some: anyhook add NAME…")
+
+
+def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:
+    """Print what guards do, and what happened without them."""
+    if as_json:
+        print_json({"guards": [members(guard, *GUARD) for guard in guards]})
+        return
+    out = console()
+    for guard in guards:
+        out.print(Text.assemble((guard.name, "bold"), f"  {guard.summary}"), soft_wrap=True)
+        out.print(f"\n{guard.prose}\n", soft_wrap=True)
+        out.print(f"Why: {guard.why}", soft_wrap=True)
+        out.print(f"Source: {guard.source}\n", soft_wrap=True)
+
+
+def print_conflicts(updates: Sequence[GuardUpdate]) -> None:
+    """Print where the user and new versions of guards changed the same lines."""
+    out = console()
+    for update in updates:
+        path = show_path(update.copy.path)
+        print_error(
+            f"{path}: you and version {update.guard.version} changed the same lines; nothing was "
+            f"changed. Take the lines of the new version over, or undo yours, then: anyhook add "
+            f"--update {update.guard.name}"
+        )
+        for conflict in update.conflicts:
+            place = f"{path}:{conflict.line}" if conflict.line is not None else path
+            out.print(Text(f"{place}: yours", style=ACCENT))
+            print_quoted(out, "\n".join(conflict.yours) or "(removed)")
+            out.print(Text(f"version {update.guard.version}", style=ACCENT))
+            print_quoted(out, "\n".join(conflict.released) or "(removed)")
+
+
+def update_json(update: GuardUpdate) -> dict[str, Any]:
+    """Return an update for programs."""
+    return {
+        "name": update.guard.name,
+        "file": update.copy.path,
+        "from": update.copy.version,
+        "to": update.guard.version,
+        "state": update.state,
+        "conflicts": update.conflicts,
+    }
+
+
+def print_added(out: Console, hooks: Sequence[HookHealth]) -> None:
+    """Print whether hooks work; events with the same word and evidence share a line."""
+    groups: dict[tuple[str, str, str, str], list[HookHealth]] = {}
+    for hook in hooks:
+        key = (hook.row.agent.title, hook.row.label, hook.word, hook.evidence)
+        groups.setdefault(key, []).append(hook)
+    table = make_table("guarded now", "agent", "hook", "events", "", no_wrap=("hook",))
+    for (agent, label, _, evidence), group in groups.items():
+        events = ", ".join(dict.fromkeys(hook.row.event for hook in group))
+        table.add_row(health_text(group[0]), agent, Text(label), events, Text(evidence))
+    if groups:
+        out.print(table)
+    for settle in dict.fromkeys(hook.settle for hook in hooks):
+        if settle:
+            out.print(f"to settle it: {settle}", style=QUIET, soft_wrap=True)
+
+
+# -- removing
+
+RemovedNames = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[NAME | FILE]...",
+        help="Guards that come with anyhook, or hook files of yours (a path, or a name in .py).",
+    ),
+]
+
+
+@one_at_a_time
+def remove(
+    names: RemovedNames,
+    project: Project = HERE,
+    agents: AgentNames = None,
+    scope: SettingsScope = "project",
+    yes: Yes = False,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> int:
+    """Remove guards and hook files from the settings of your agents.
+
+    The settings are as they were before `anyhook add`, unless something else changed in them. The
+    copy of a guard is removed, too; a hook file of yours stays.
+
+    For example:
+
+        anyhook remove files git
+        anyhook remove hooks/guard.py
+        anyhook remove ~/hooks/guard.py --scope user --yes
+    """
+    if not dry_run:
+        require_user()
+    directory = existing_project(project)
+    removal = plan_removal(names, directory, scope, [get_agent(name) for name in agents or ()])
+    for problem in removal.problems:
+        print_error(problem)
+    if not as_json:
+        for copy in removal.copies:
+            if copy.is_edited:
+                path = show_path(str(copy.path))
+                text = f"{path} has changes of yours, which are removed with it"
+                console().print(text, style=CAUTION, soft_wrap=True)
+    options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
+    written = apply_changes(removal.changes, options)
+    if written:
+        finish_removal(removal)
+    if as_json:
+        print_json({"written": written, "files": changes_json(removal.changes)})
+    return USAGE if removal.problems else OK

@@ -21,13 +21,12 @@ from anyhook.cli.event_filters import (
     canonical_tool,
     check_agent,
     note_on_tool,
+    open_history,
     print_no_events,
     print_notes,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
-from anyhook.cli.html import HtmlFile, write_html
-from anyhook.cli.open_history import open_history
-from anyhook.cli.options import AsJson, Since, TrustOnce, Yes
+from anyhook.cli.options import AsJson, HtmlFile, Since, TrustOnce, Yes, extra_required, write_page
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import confirm, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
@@ -39,7 +38,7 @@ from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import existing_project
-from anyhook.model.definitions import HookDefinition, each_handler, handlers_of, unique_labels
+from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
 from anyhook.model.text import count_of
 from anyhook.page.kept import describe, keep
@@ -173,7 +172,9 @@ def backtest(
         _print_tool_note(chosen)
     keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
     if html is not None:
-        write_html(html, done)
+        with extra_required("--html"):
+            from anyhook.page.report import backtest_report
+        write_page(html, backtest_report(done))
     return _report(done, fail_on, as_json=as_json, everything=everything)
 
 
@@ -217,9 +218,6 @@ def _subject(
     """Return what is evaluated; the commands of a project need the user's consent.
 
     The hooks of the preferred agent, if one is named, count if a project has some of several.
-
-    Raises:
-        UsageError: If both or neither are given, or the user does not agree.
     """
     if hook is not None and project is not None:
         raise UsageError("give a hook file or --project, not both")
@@ -248,35 +246,20 @@ def _subject(
     confirm_limits(is_agreed=yes)
     is_trusted = not engine.guard.changes()
     is_agreed = trust_once or (yes and is_trusted)
-    _confirm(subject, engine.definitions, is_trusted=is_trusted, is_agreed=is_agreed)
-    return BacktestSubject(str(directory), subject.title, engine.agent.name, trusted=True)
-
-
-def _confirm(
-    subject: BacktestSubject,
-    definitions: Sequence[HookDefinition],
-    *,
-    is_trusted: bool,
-    is_agreed: bool,
-) -> None:
-    """Show what runs, and ask.
-
-    Raises:
-        UsageError: If the user refuses, or cannot be asked.
-    """
     out = console(stderr=True)
-    handlers = handlers_of(definitions)
+    handlers = handlers_of(engine.definitions)
     out.print(
         f"{count_of(len(handlers), 'hook')} of {subject.title} will run on past events, "
         f"{sandbox_text()}:"
     )
     labels = unique_labels(handlers)
-    for definition, handler in each_handler(definitions):
+    for definition, handler in each_handler(engine.definitions):
         out.print(f"  {labels[id(handler)]}  {definition.event}")
     option = "--yes" if is_trusted else "--trust-once, because you have not trusted them"
     instead = f"to run these hooks, add {option}"
     if not confirm("Run them?", is_agreed=is_agreed, instead=instead, err=True):
         raise UsageError("nothing was run")
+    return BacktestSubject(str(directory), subject.title, engine.agent.name, trusted=True)
 
 
 def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:

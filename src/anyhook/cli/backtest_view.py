@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.backtest.changes import EXAMPLES, ChangeGroup
 from anyhook.backtest.report import (
+    EXAMPLES,
     PERCENTILES,
     BacktestComparison,
+    ChangeGroup,
     dependencies_of,
     examples,
     refusals_of,

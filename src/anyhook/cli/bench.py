@@ -19,7 +19,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
-from anyhook.manage.reaching import reaching_fields
+from anyhook.manage.hooks import reaching_fields
 from anyhook.manage.scope import scope_of
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.status import Status

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
+from anyhook import __version__
+from anyhook.checks.rules import Finding, find_problems
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.ci_formats import github_lines, sarif_log
 from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import console, encode, health_members, print_json
-from anyhook.cli.render import (
-    confirm,
-    health_text,
-    make_table,
-    print_diagnostics,
-    show_place,
-)
+from anyhook.cli.output import console, encode, hook_health, print_json
+from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
 from anyhook.manage.health import Health, HealthWord, health_of
 from anyhook.manage.paths import show_path
-from anyhook.manage.problems import Finding, find_problems
 from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.definitions import handlers_of
-from anyhook.model.diagnostics import Severity
+from anyhook.model.diagnostics import CODES, Diagnostic, Severity
 from anyhook.model.text import count_of, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -120,12 +114,7 @@ def check(
 def _apply_remedies(
     engines: list[Engine], findings: list[Finding], *, yes: bool, as_json: bool
 ) -> bool:
-    """Show the remedies, ask, and apply them. Returns whether any was applied.
-
-    Raises:
-        UsageError: If there is no terminal to ask on.
-        SettingsError: If a file cannot be written.
-    """
+    """Show the remedies, ask, and apply them. Returns whether any was applied."""
     from anyhook.manage.remedies import remedy_for  # only `--fix` needs what edits files
 
     by_agent = {engine.agent.name: engine for engine in engines}
@@ -223,14 +212,80 @@ def _report_json(
         "diagnostics": [
             {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
-        "health": [
-            {
-                "agent": health.agent,
-                "hook": hook.row.label,
-                "event": hook.row.event,
-                **(health_members(hook) or {}),
-            }
-            for health in healths
-            for hook in health.hooks
-        ],
+        "health": [hook_health(hook) for health in healths for hook in health.hooks],
     }
+
+
+# -- for CI
+
+GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+GITHUB_TEXT_ESCAPES = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+GITHUB_PROPERTY_ESCAPES = GITHUB_TEXT_ESCAPES | str.maketrans({":": "%3A", ",": "%2C"})
+SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def github_lines(diagnostics: Iterable[Diagnostic], *, strict: bool) -> Iterator[str]:
+    """Write diagnostics as workflow commands, which GitHub shows next to the lines of a change.
+
+    With `strict`, warnings are errors.
+    """
+    for diagnostic in diagnostics:
+        severity = diagnostic.severity
+        if strict and severity is Severity.WARNING:
+            severity = Severity.ERROR
+        members = {"title": diagnostic.code}
+        place = diagnostic.place
+        if place is not None:
+            members["file"] = _relative_path(place.file, Path.cwd())
+            members["line"] = str(place.line or 1)
+            if place.column is not None:
+                members["col"] = str(place.column)
+        properties = []
+        for name, value in members.items():
+            properties.append(f"{name}={value.translate(GITHUB_PROPERTY_ESCAPES)}")
+        message = diagnostic.message.translate(GITHUB_TEXT_ESCAPES)
+        yield f"::{GITHUB_COMMANDS[severity]} {','.join(properties)}::{message}"
+
+
+def sarif_log(diagnostics: list[Diagnostic], project: Path) -> dict[str, Any]:
+    """Return diagnostics as a log of SARIF 2.1.0; paths are relative to the project."""
+    codes = list(dict.fromkeys(diagnostic.code for diagnostic in diagnostics))
+    rules = []
+    for code in codes:
+        severity, description = CODES[code]
+        rule = {"id": code, "shortDescription": {"text": description}}
+        rules.append({**rule, "defaultConfiguration": {"level": SARIF_LEVELS[severity]}})
+    run = {
+        "tool": {"driver": {"name": "anyhook", "version": __version__, "rules": rules}},
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(diagnostic, codes, project) for diagnostic in diagnostics],
+    }
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_result(diagnostic: Diagnostic, codes: list[str], project: Path) -> dict[str, Any]:
+    place = diagnostic.place
+    locations = []
+    if place is not None:
+        region = {"startLine": place.line or 1}
+        if place.column is not None:
+            region["startColumn"] = place.column
+        path = Path(_relative_path(place.file, project))
+        uri = path.as_uri() if path.is_absolute() else path.as_posix()
+        location = {"artifactLocation": {"uri": uri}, "region": region}
+        locations.append({"physicalLocation": location})
+    return {
+        "ruleId": diagnostic.code,
+        "ruleIndex": codes.index(diagnostic.code),
+        "level": SARIF_LEVELS[diagnostic.severity],
+        "message": {"text": diagnostic.message},
+        "locations": locations,
+    }
+
+
+def _relative_path(file: str, base: Path) -> str:
+    path = Path(file)
+    if not path.is_relative_to(base):
+        return file
+    return path.relative_to(base).as_posix()

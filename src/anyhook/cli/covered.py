@@ -1,27 +1,32 @@
-"""`anyhook test --coverage`: which lines and rules of a hook file decide anything."""
+"""What the examples of a hook file miss: `anyhook test --coverage` and `anyhook test --mutate`."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from rich.syntax import Syntax
 from rich.text import Text
 
+from anyhook.backtest.hook_file import digest_of
+from anyhook.backtest.run import available_processors
 from anyhook.backtest.sources import EventRow, parts_of_history
-from anyhook.cli import OK
+from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
-from anyhook.cli.open_history import open_history
+from anyhook.cli.event_filters import open_history
 from anyhook.cli.output import console, print_json
-from anyhook.cli.render import make_table
-from anyhook.errors import MissingLibraryError
+from anyhook.cli.render import make_table, progress
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history.filters import Filter
+from anyhook.interrupts import INTERRUPTED
 from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable
 from anyhook.redteam.covered import SOURCES, Coverage, cover, read_report
-from anyhook.redteam.trials import example_of
+from anyhook.redteam.mutants import OPERATORS, Mutant, mutants_of
+from anyhook.redteam.trials import Kept, Noticed, example_of, key_of, plan_trials, try_mutants
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -30,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.testing.cases import Case
+
 
 WORDS = {"examples": "examples", "cases": "cases", "history": "past events"}
 MAX_EVENTS = 5000
@@ -71,11 +77,11 @@ def cover_hook_file(
         left_out = len(cases) - len(more)
         print_json({"file": str(path), "cases_left_out": left_out, **coverage.to_json()})
     else:
-        _print(console(), file, source, coverage)
+        _print_coverage(console(), file, source, coverage)
     return OK
 
 
-def _print(out: Console, file: Path, source: str, coverage: Coverage) -> None:
+def _print_coverage(out: Console, file: Path, source: str, coverage: Coverage) -> None:
     used = [name for name in SOURCES if coverage.events[name]]
     events = {name: f"{coverage.events[name]:,} {WORDS[name]}" for name in used}
     tried = ", ".join(events.values()) or "no event"
@@ -119,3 +125,153 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
         if number in ends and counts:
             text.append(f"   never to {' and '.join(ends[number])}", CAUTION)
         out.print(text, soft_wrap=True)
+
+
+# -- mutants
+
+KEPT = "mutants"
+"""Directory of kept results, next to the history."""
+
+
+def mutate_hook_file(
+    file: Path,
+    agents: Sequence[str],
+    cases: Sequence[Case],
+    *,
+    jobs: int,
+    min_killed: float | None,
+    as_json: bool,
+) -> int:
+    """Try small changes of a hook file, and print those that nothing notices.
+
+    Args:
+        file: The hook file.
+        agents: Names of the agents for examples that name none.
+        cases: Cases; those that the file itself answers are used.
+        jobs: Number of sandboxes; 0 for one per processor.
+        min_killed: The smallest share of noticed changes for success; `None` for any.
+        as_json: Write JSON.
+
+    Raises:
+        UsageError: If it is not a hook file, or its examples fail.
+    """
+    path = file.resolve()
+    digest = digest_of(path)
+    with Sandbox.for_project(Path(), discards_output=True) as sandbox:
+        plan = plan_trials(sandbox, path, agents, cases, digest)
+        if plan.failed:
+            place, agent = plan.failed[0]
+            raise UsageError(
+                f"{place} fails for {agent}; mend the examples first: anyhook test {file}"
+            )
+        if not plan.tests:
+            raise UsageError(f"{file} has no examples, so nothing notices a change")
+        source = path.read_text(encoding="utf-8")
+        mutants = mutants_of(source)
+        kept = Kept(Path(history_directory()) / KEPT, plan)
+        is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
+    noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
+    tried = sum(result is not None for result in noticed)
+    killed = sum(result is not None and bool(result.by) for result in noticed)
+    share = killed / tried if tried else 1.0
+    is_ok = min_killed is None or share >= min_killed
+    if as_json:
+        print_json(
+            {
+                "ok": is_ok and is_complete,
+                "complete": is_complete,
+                "kept": str(kept.path),
+                "mutants": len(mutants),
+                "tried": tried,
+                "killed": killed,
+                "results": [
+                    _result_json(mutant, result, source, file.name)
+                    for mutant, result in zip(mutants, noticed, strict=True)
+                ],
+            }
+        )
+    else:
+        _print_mutants(console(), file, source, mutants, noticed)
+        if not is_ok:
+            console().print(f"--min-killed is {min_killed:g}", style=BAD)
+    if not is_complete:
+        return INTERRUPTED
+    return OK if is_ok else PROBLEMS
+
+
+def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox, jobs: int) -> bool:
+    """Try the files that are not known, and return whether none is left."""
+    with progress("changed files", len(mutants)) as bar:
+        bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
+
+        def on_result(key: str, noticed: Noticed) -> None:
+            kept.add(key, noticed)
+            bar.advance()
+
+        try:
+            try_mutants(
+                plan,
+                mutants,
+                kept.results,
+                sandbox=sandbox,
+                jobs=jobs or available_processors(),
+                on_result=on_result,
+            )
+        except KeyboardInterrupt:
+            return False
+    return True
+
+
+def _print_mutants(
+    out: Console,
+    file: Path,
+    source: str,
+    mutants: Sequence[Mutant],
+    noticed: Sequence[Noticed | None],
+) -> None:
+    name = show_path(str(file))
+    table = make_table("change", "tried", "noticed", "what is changed")
+    for operator in OPERATORS:
+        results = [
+            result
+            for mutant, result in zip(mutants, noticed, strict=True)
+            if mutant.operator == operator.name and result is not None
+        ]
+        if results:
+            number = sum(bool(result.by) for result in results)
+            table.add_row(operator.name, str(len(results)), str(number), operator.what)
+    out.print(table)
+    survivors = 0
+    for mutant, result in zip(mutants, noticed, strict=True):
+        if result is None or result.by:
+            continue
+        survivors += 1
+        heading = f"\n{name}:{mutant.line}: {mutant.operator}: no example notices this"
+        out.print(Text(printable(heading), style=CAUTION), soft_wrap=True)
+        lines = [printable(line) for line in mutant.diff(source, file.name).splitlines()]
+        out.print(Syntax("\n".join(lines), "diff", background_color="default"))
+        if result.proposal:
+            out.print("This one does; check that it is what you want:")
+            out.print(Text(f"  {printable(result.proposal)}", style=GOOD), soft_wrap=True)
+        else:
+            out.print("No call was found on which it decides differently.", style=QUIET)
+    tried = sum(result is not None for result in noticed)
+    left = len(mutants) - tried
+    out.print(
+        f"\n{name}: {tried - survivors} of {count_of(tried, 'change')} noticed"
+        + (f"; {left} not tried, the next run continues there" if left else "")
+    )
+
+
+def _result_json(mutant: Mutant, noticed: Noticed | None, source: str, name: str) -> dict[str, Any]:
+    status = "not tried"
+    if noticed is not None:
+        status = "killed" if noticed.by else "survived"
+    return {
+        "operator": mutant.operator,
+        "line": mutant.line,
+        "status": status,
+        "by": noticed.by or None if noticed else None,
+        "diff": mutant.diff(source, name),
+        "proposal": noticed.proposal or None if noticed else None,
+    }

@@ -34,19 +34,8 @@ from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.companions import find_companion
 from anyhook.worker.client import RUNTIME_DIR_ENV, SOCKET, WORKER_ENV, which
-from anyhook.worker.commands import (
-    SIBLING,
-    is_native,
-    native_client,
-    read_command,
-    read_line,
-)
-from anyhook.worker.control import (
-    ServerInfo,
-    find_runtime_directory,
-    list_logs,
-    list_servers,
-)
+from anyhook.worker.commands import SIBLING, is_native, native_client, read_command, read_line
+from anyhook.worker.control import ServerInfo, find_runtime_directory, list_logs, list_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -319,23 +308,19 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
             place = show_path(problem.place.file if problem.place else "", engine.project_dir)
             message, _, remedy = problem.message.partition("; ")
             yield Check(f"{engine.agent.title}, {place}", WRONG, message, remedy)
-        yield from _companion_programs(engine, diagnosis)
-
-
-def _companion_programs(engine: Engine, diagnosis: Diagnosis) -> Iterator[Check]:
-    """Look whether the programs that companions start are there."""
-    for file in engine.hooks.files:
-        for companion in engine.agent.settings.companions if file.definitions else ():
-            location = find_companion(companion, file.source.path)
-            if not location.command:
-                continue
-            program = location.command[0]
-            name = f"{engine.agent.title}, {show_path(str(location.path), engine.project_dir)}"
-            if _is_there(which(program, diagnosis.environ)):
-                yield Check(name, FINE, f"sends events to {program}")
-            else:
-                says = f"there is no program {program}, so every tool is denied"
-                yield Check(name, WRONG, says, "pipx install anyhook")
+        # The programs that companions start.
+        for file in engine.hooks.files:
+            for companion in engine.agent.settings.companions if file.definitions else ():
+                location = find_companion(companion, file.source.path)
+                if not location.command:
+                    continue
+                program = location.command[0]
+                name = f"{engine.agent.title}, {show_path(str(location.path), engine.project_dir)}"
+                if _is_there(which(program, diagnosis.environ)):
+                    yield Check(name, FINE, f"sends events to {program}")
+                else:
+                    says = f"there is no program {program}, so every tool is denied"
+                    yield Check(name, WRONG, says, "pipx install anyhook")
 
 
 def _is_there(program: str) -> bool:

@@ -1,15 +1,20 @@
-"""Names of agents, events, tools and hooks that a user gives to choose events."""
+"""The history in commands: how it is opened, and the names by which a user chooses events."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
-from anyhook.errors import UnknownNameError, UsageError
+from anyhook.cli.render import print_problems
+from anyhook.errors import HistoryError, UnknownNameError, UsageError
+from anyhook.history.ingest import ingest
 from anyhook.history.sessions import find_session
+from anyhook.history.store import History, is_damaged
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import all_events
@@ -18,12 +23,12 @@ from anyhook.model.text import printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from rich.console import Console
 
+    from anyhook.agents.spec import AgentSpec
     from anyhook.history.filters import Filter
-    from anyhook.history.store import History
 
 
 def check_agent(name: str) -> None:
@@ -39,24 +44,27 @@ def canonical_event(name: str, agent: str) -> str:
     """
     if name in all_events():
         return name
-    for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(agent_name).by_wire for agent_name in names]
-        events = {table[name].canonical for table in tables if name in table}
-        if len(events) == 1:
-            return events.pop()
-    return name
+
+    def find(spec: AgentSpec) -> str | None:
+        return spec.by_wire[name].canonical if name in spec.by_wire else None
+
+    return _only_meaning(find, agent) or name
 
 
 def canonical_tool(name: str, agent: str) -> str:
     """Return `shell` for `Bash`, and any other name as it is, like `canonical_event`."""
     if name in TOOLS:
         return name
+    return _only_meaning(lambda spec: spec.vocabulary.canonical.get(name), agent) or name
+
+
+def _only_meaning(find: Callable[[AgentSpec], str | None], agent: str) -> str | None:
+    """Return what a name means to an agent, else to all; `None` if that is nothing, or several."""
     for names in ([agent] if agent else [], CODING_AGENTS):
-        tables = [get_agent(agent_name).vocabulary.canonical for agent_name in names]
-        tools = {table[name] for table in tables if name in table}
-        if len(tools) == 1:
-            return tools.pop()
-    return name
+        meanings = {find(get_agent(agent_name)) for agent_name in names} - {None}
+        if len(meanings) == 1:
+            return meanings.pop()
+    return None
 
 
 def note_on_tool(name: str) -> str | None:
@@ -102,18 +110,12 @@ def project_path(directory: str) -> str:
     return os.path.abspath(Path(directory).expanduser()) if directory else ""  # noqa: PTH100
 
 
-def given_options(options: Mapping[str, object]) -> str:
-    """Return the names of the options that were given, for messages: `--agent and --since`."""
-    used = [name for name, value in options.items() if value]
-    if len(used) < 2:
-        return "".join(used)
-    return f"{', '.join(used[:-1])} and {used[-1]}"
-
-
 def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: str) -> None:
     """Print that no event (`what`) was found, and how to fill the history if it is empty."""
-    if any(options.values()):
-        out.print(f"No {what} matches {given_options(options)}.")
+    used = [name for name, value in options.items() if value]
+    if used:
+        names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
+        out.print(f"No {what} matches {names}.")
         return
     out.print("The history is empty: nothing was recorded or imported yet. To fill it:")
     out.print("  anyhook history record on  records what hooks decide from now on")
@@ -150,3 +152,27 @@ def notes_on(chosen: Filter, history: History) -> Iterator[str]:
     elif chosen.hook and chosen.hook not in hooks:
         hint = did_you_mean(chosen.hook, hooks) or "anyhook history stats lists them"
         yield f"no hook named {chosen.hook!r} has run; {hint}"
+
+
+@contextmanager
+def open_history() -> Iterator[History]:
+    """Open the history with everything that was recorded until now, and report its problems.
+
+    Raises:
+        HistoryError: If it cannot be opened.
+    """
+    with History.open() as history:
+        try:
+            problems = ingest(history).problems
+            if history.set_aside:
+                problems.insert(0, history.set_aside)
+            print_problems(problems)
+            yield history
+        except sqlite3.DatabaseError as error:
+            if not is_damaged(error):
+                raise HistoryError(f"{history.path} cannot be read: {error}") from error
+            raise HistoryError(
+                f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what "
+                "was recorded in the last two days; anyhook history import reads older sessions "
+                "again"
+            ) from error

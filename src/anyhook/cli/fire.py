@@ -12,7 +12,6 @@ from rich.text import Text
 
 from anyhook.agents import get_agent, recognize
 from anyhook.cli import DENIED, NOT_DECIDED, OK, RULES_DIFFER
-from anyhook.cli.decision_json import fired_event_json
 from anyhook.cli.event_input import (
     DecodedEvent,
     EventOptions,
@@ -34,7 +33,7 @@ from anyhook.cli.options import (
 )
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems, progress
-from anyhook.cli.timeline import print_background_results, print_timeline
+from anyhook.cli.timeline import fired_event_json, print_background_results, print_timeline
 from anyhook.cli.trust import accept_own_edits
 from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine

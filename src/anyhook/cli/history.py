@@ -13,12 +13,12 @@ from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, QUIET, SHADOW, STATUSE
 from anyhook.cli.event_filters import (
     check_agent,
     notes_on,
+    open_history,
     print_no_events,
     print_notes,
     project_path,
     resolve,
 )
-from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (

@@ -13,7 +13,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.transcripts import transcript_formats
 from anyhook.atomic_write import replacing
 from anyhook.cli import OK
-from anyhook.cli.event_filters import notes_on, print_notes, resolve
+from anyhook.cli.event_filters import notes_on, open_history, print_notes, resolve
 from anyhook.cli.history import (
     Agent,
     EventName,
@@ -25,7 +25,6 @@ from anyhook.cli.history import (
     SessionName,
     Tool,
 )
-from anyhook.cli.open_history import open_history
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import ProgressBar, print_problems, progress

@@ -1,15 +1,18 @@
-"""`anyhook history stats`: how many events, decisions and answers of hooks there are."""
+"""`anyhook history stats`, which counts, and `anyhook history report`: a session as one file."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.text import Text
 
 from anyhook.cli import OK
 from anyhook.cli.colors import BAD, CAUTION, SHADOW
-from anyhook.cli.event_filters import check_agent, print_no_events
-from anyhook.cli.history import Agent
-from anyhook.cli.open_history import open_history
-from anyhook.cli.options import AsJson, Since
+from anyhook.cli.event_filters import check_agent, open_history, print_no_events
+from anyhook.cli.history import Agent, AllEvents, SessionArgument
+from anyhook.cli.options import AsJson, Since, extra_required, write_page
 from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     counts_text,
@@ -19,6 +22,7 @@ from anyhook.cli.render import (
     rates_table,
 )
 from anyhook.history.describe import parse_since, show_span, show_time
+from anyhook.history.sessions import find_session
 from anyhook.history.statistics import statistics
 from anyhook.model.text import count_of
 
@@ -79,4 +83,32 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
         if counts:
             parts = [f"{name_text(name)} {number:,}" for name, number in counts.items()]
             out.print(Text.assemble((f"{title}  ", "dim"), ", ".join(parts)))
+    return OK
+
+
+OUTPUT = Path("report.html")
+
+
+def report(
+    session: SessionArgument = "last",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="The file to write.")
+    ] = OUTPUT,
+    agent: Annotated[str, typer.Option("--agent", help="The agent of the session.")] = "",
+    everything: AllEvents = False,
+) -> int:
+    """Write a session as one file, to send or to attach.
+
+    The file needs neither a server nor scripts nor a network. Secrets that are recognized are
+    replaced. For a backtest: `anyhook backtest --html FILE`.
+
+    For example:
+
+        anyhook history report last -o session.html
+    """
+    with extra_required("anyhook history report"):
+        from anyhook.page.report import session_report
+    with open_history() as store:
+        text = session_report(store, find_session(store, session, agent), everything=everything)
+    write_page(output, text)
     return OK

@@ -146,11 +146,7 @@ def _default_guards() -> tuple[str, ...]:
 
 
 def _chosen(text: str) -> list[str]:
-    """Return the guards that a text names, separated by commas or spaces.
-
-    Raises:
-        UnknownNameError: If there is no guard of a name.
-    """
+    """Return the guards that a text names, separated by commas or spaces."""
     names = text.replace(",", " ").split()
     if names == [NONE]:
         return []

@@ -29,9 +29,8 @@ from anyhook.engine.guard import TrustGuard
 from anyhook.errors import UsageError
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import agents_here, existing_project
-from anyhook.migrate.losses import KINDS, Loss
-from anyhook.migrate.merge import merge_into
-from anyhook.migrate.plan import Migration, plan_migration
+from anyhook.migrate.context import KINDS, Loss
+from anyhook.migrate.plan import Migration, merge_into, plan_migration
 from anyhook.migrate.prove import BUILTIN, ProofRequest, prove_migration
 from anyhook.model.record import replace
 from anyhook.sandbox.sandbox import Sandbox
@@ -44,22 +43,6 @@ from anyhook.trust.store import TrustStore
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Proof
-
-HELP = """Move an agent's hooks into another agent's settings.
-
-Reads all settings of the scope (for Claude Code settings.json and settings.local.json), translates
-them, and adds them to the other agent's settings. Commands keep the events and answers of the agent
-that they were written for: `anyhook shim` translates. Everything that is lost is reported. The
-difference is shown, and nothing is written before you agree; the former file is kept next to it.
-
-With `--prove` the hooks of both sides first decide the same events, in copies of the project.
-
-For example:
-
-    anyhook migrate --to gemini --dry-run
-    anyhook migrate --from claude --to gemini --prove
-    anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
-"""
 
 
 @one_at_a_time
@@ -104,7 +87,22 @@ def migrate(
     trust_once: TrustOnce = False,
     as_json: AsJson = False,
 ) -> int:
-    """Move an agent's hooks into another agent's settings."""
+    """Move an agent's hooks into another agent's settings.
+
+    Reads all settings of the scope (for Claude Code settings.json and settings.local.json),
+    translates them, and adds them to the other agent's settings. Commands keep the events and
+    answers of the agent that they were written for: `anyhook shim` translates. Everything that is
+    lost is reported. The difference is shown, and nothing is written before you agree; the former
+    file is kept next to it.
+
+    With `--prove` the hooks of both sides first decide the same events, in copies of the project.
+
+    For example:
+
+        anyhook migrate --to gemini --dry-run
+        anyhook migrate --from claude --to gemini --prove
+        anyhook migrate --from gemini --to claude --prove --events session.jsonl --yes
+    """
     if events is not None and not proved:
         raise UsageError("--events names the events of a proof; add --prove")
     directory = existing_project(project)
@@ -169,9 +167,6 @@ def migrate(
     return PROBLEMS if refusal else OK
 
 
-migrate.__doc__ = HELP
-
-
 def _print_next_steps(migration: Migration, *, is_quiet: bool) -> None:
     """Print what the migrated hooks need before they run."""
     is_shared = migration.scope == "project"
@@ -201,11 +196,7 @@ def _coding_agent(name: str) -> AgentSpec:
 
 
 def _only_source(project: Path, scope: str, target: str | None) -> str:
-    """Return the one agent that has hooks in the settings of a scope.
-
-    Raises:
-        UsageError: If there is none, or several.
-    """
+    """Return the one agent that has hooks in the settings of a scope."""
     sources: dict[str, Path] = {}
     for settings in agents_with_hooks(project):
         files = settings.user_files if scope == "user" else settings.project_files
@@ -225,11 +216,7 @@ def _only_source(project: Path, scope: str, target: str | None) -> str:
 
 
 def _only_target(project: Path, source: AgentSpec) -> str:
-    """Return the one other agent that has a settings directory in the project or the home.
-
-    Raises:
-        UsageError: If there is none, or several.
-    """
+    """Return the one other agent that has a settings directory in the project or the home."""
     others = [name for name in CODING_AGENTS if name != source.name]
     present = [agent.name for agent in agents_here(project, None) if agent.name in others]
     if len(present) == 1:
@@ -250,11 +237,7 @@ def _confirm_proof(
     trust_once: bool,
     is_quiet: bool,
 ) -> None:
-    """Show what the proof runs, and ask.
-
-    Raises:
-        UsageError: If there is no such file of events, the user refuses, or cannot be asked.
-    """
+    """Show what the proof runs, and ask."""
     if events != BUILTIN and not Path(events).is_file():
         raise UsageError(f"--events: there is no file {events!r}; or write builtin")
     source = migration.source

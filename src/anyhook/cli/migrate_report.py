@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.comparison import Difference, Proof
-    from anyhook.migrate.losses import Loss
+    from anyhook.migrate.context import Loss
     from anyhook.migrate.plan import Migration
     from anyhook.settings.sources import Location
 

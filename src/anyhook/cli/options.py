@@ -11,8 +11,9 @@ import typer
 from rich.text import Text
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
+from anyhook.cli.output import console
 from anyhook.cli.render import make_table
-from anyhook.errors import UsageError
+from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
@@ -137,3 +138,40 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
         if settings.agent not in scope.agents:
             where = show_path(str(settings.files[0]), scope.project)
             out.print(f"{settings.title} has hooks here, in {where}; add: --agent {settings.agent}")
+
+
+LIBRARIES = frozenset({"jinja2", "markupsafe", "pygal", "sse_starlette", "starlette", "uvicorn"})
+
+HtmlFile = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write the report as a page without scripts."),
+]
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page, and print where it is.
+
+    Raises:
+        UsageError: If it cannot be written.
+    """
+    try:
+        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}") from error
+    console(stderr=True).print(f"wrote {show_path(str(path))}", soft_wrap=True)
+
+
+@contextmanager
+def extra_required(feature: str, extra: str = "ui") -> Iterator[None]:
+    """Import libraries of an extra in the block.
+
+    Raises:
+        MissingLibraryError: If one is not installed, with the command that installs it.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in LIBRARIES:
+            raise
+        raise MissingLibraryError(feature, library, extra) from None

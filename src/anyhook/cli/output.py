@@ -8,13 +8,14 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
+from anyhook import __version__
 from anyhook.cli.colors import BAD
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.json import dump_json, repair
@@ -93,6 +94,38 @@ def print_error(message: str) -> None:
     console(stderr=True).print(text, soft_wrap=True)
 
 
+def write_bug_report(error: BaseException) -> Path:
+    """Write versions, and the types and places of an exception and its causes, to a new file.
+
+    Messages of exceptions and lines of source are left out, because they may contain an event.
+    """
+    import platform
+    import tempfile
+    import traceback
+
+    python = sys.version.split()[0]
+    lines = [f"anyhook {__version__}, Python {python}, {platform.platform()}", ""]
+    pending: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while pending:
+        current = pending.pop()
+        if current is None or id(current) in seen:
+            continue
+        seen.add(id(current))
+        lines.append(type(current).__qualname__)
+        for frame, line in traceback.walk_tb(current.__traceback__):
+            code = frame.f_code
+            lines.append(f"  {code.co_filename}:{line} in {code.co_name}")
+        if isinstance(current, BaseExceptionGroup):
+            pending.extend(current.exceptions)
+        pending += [current.__cause__, current.__context__]
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="anyhook-bug-", suffix=".txt", delete=False, encoding="utf-8"
+    ) as file:
+        file.write("\n".join(lines) + "\n")
+    return Path(file.name)
+
+
 # -- JSON: what `docs/json.md` promises
 
 
@@ -165,3 +198,10 @@ def health_members(health: HookHealth | None) -> dict[str, Any] | None:
         **place_members(health.place),
         "settle": health.settle or None,
     }
+
+
+def hook_health(health: HookHealth) -> dict[str, Any]:
+    """Return a hook with its health."""
+    row = health.row
+    names = {"agent": row.agent.name, "hook": row.label, "event": row.event}
+    return {**names, **(health_members(health) or {})}

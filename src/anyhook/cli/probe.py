@@ -138,12 +138,7 @@ def probe(
 
 
 def _agent_names(project: Path, agents: list[str] | None) -> list[str]:
-    """Return the agents that are tried: those that are named, or those that have hooks here.
-
-    Raises:
-        UnknownNameError: If there is no such agent.
-        UsageError: If one has no program.
-    """
+    """Return the agents that are tried: those that are named, or those that have hooks here."""
     if not agents:
         with_hooks = [settings.agent for settings in agents_with_hooks(project)]
         return [name for name in with_hooks if name in CODING_AGENTS]

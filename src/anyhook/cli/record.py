@@ -38,14 +38,16 @@ from anyhook.history.tap_record import PROBLEM_FILE
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
-from anyhook.manage.recorded import (
+from anyhook.manage.recording import (
+    RecordingChange,
     RecordingState,
     count_recorded,
     edited_files,
+    end_recording,
     read_state,
     recorded_agent,
+    start_recording,
 )
-from anyhook.manage.recording import RecordingChange, end_recording, start_recording
 from anyhook.manage.scope import agents_here, existing_project, require_agents
 from anyhook.model.record import replace
 from anyhook.model.text import printable
@@ -266,11 +268,7 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
 
 
 def _number(text: str, units: Mapping[str, float], usage: str) -> float:
-    """Return a number with a unit.
-
-    Raises:
-        UsageError: If it is none.
-    """
+    """Return a number with a unit."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
     if match is None or (match[2] not in units and float(match[1]) != 0):
         raise UsageError(f"{usage}, not {text!r}")

@@ -15,20 +15,14 @@ from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, QUIET
-from anyhook.cli.open_history import open_history
+from anyhook.cli.event_filters import open_history
 from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import ProgressBar, make_table, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import HistoryError, UsageError
 from anyhook.interrupts import INTERRUPTED
-from anyhook.manage.redteam import (
-    ACCEPTED,
-    Accepted,
-    choose_guards,
-    denied_by,
-    read_accepted,
-)
+from anyhook.manage.redteam import ACCEPTED, Accepted, choose_guards, denied_by, read_accepted
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.asking import Asker, Guard
@@ -42,7 +36,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.history.store import History
-    from anyhook.redteam.asking import Guard
     from anyhook.redteam.plain import Plain
 
 FAIL_ON = "escape"
@@ -149,11 +142,7 @@ def _open_history(stack: ExitStack) -> History | None:
 
 
 def _check_options(names: list[str] | None, shell: str, fail_on: str) -> tuple[str, ...]:
-    """Return the names of the classes that are tried.
-
-    Raises:
-        UsageError: If an option has no such value.
-    """
+    """Return the names of the classes that are tried."""
     if fail_on not in ("", FAIL_ON):
         raise UsageError(f"--fail-on takes {FAIL_ON}, not {fail_on!r}")
     if shell not in SHELLS:

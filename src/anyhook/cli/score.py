@@ -1,30 +1,48 @@
-"""`anyhook score`: what hooks stop of a labelled set, and what they stop by mistake."""
+"""`anyhook score`: what hooks stop of a labelled set or of past calls, and by mistake."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.text import Text
 
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, QUIET
-from anyhook.cli.html import HtmlFile, missing_library, write_page
-from anyhook.cli.options import HERE, AgentName, AsJson, GuardNames, Project, TrustOnce, Yes
-from anyhook.cli.output import console, encode, print_json
-from anyhook.cli.render import make_table, print_quoted
+from anyhook.cli.event_filters import open_history
+from anyhook.cli.options import (
+    HERE,
+    AgentName,
+    AsJson,
+    GuardNames,
+    HtmlFile,
+    Project,
+    TrustOnce,
+    Yes,
+    extra_required,
+    write_page,
+)
+from anyhook.cli.output import console, encode, members, print_json
+from anyhook.cli.render import (
+    make_table,
+    outcome_text,
+    print_problems,
+    print_quoted,
+    require_terminal,
+)
 from anyhook.cli.sandboxed import confirm_limits
-from anyhook.cli.score_review import review_history
 from anyhook.errors import EventError, UnknownNameError, UsageError
 from anyhook.history.describe import show_span
 from anyhook.history.verdicts import NO_VERDICT
+from anyhook.interrupts import INTERRUPTED
 from anyhook.manage.redteam import choose_guards
+from anyhook.manage.review import CallReview, ReviewGroup, label_calls, review_calls
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.asking import Asker, Guard
-from anyhook.redteam.labelled import OWN_SET, LabelledSet, read_set
+from anyhook.redteam.labelled import BENIGN, DANGEROUS, FAMILIES, OWN_SET, LabelledSet, read_set
 from anyhook.redteam.score import (
     PER,
     Counts,
@@ -40,6 +58,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
+
+    from anyhook.history.store import History
 
 
 class HookScore(NamedTuple):
@@ -149,10 +169,8 @@ def score(
         "scores": score_members,
     }
     if html is not None:
-        try:
+        with extra_required("--html"):
             from anyhook.page.report import score_report
-        except ModuleNotFoundError as error:
-            raise missing_library(error, "--html") from None
         write_page(html, score_report(data))
     if as_json:
         print_json(data)
@@ -164,11 +182,7 @@ def score(
 def _score(
     sandbox: Sandbox, guard: Guard, labelled: LabelledSet, families: Sequence[str]
 ) -> HookScore:
-    """Ask a hook about the calls of a set that are about the kinds of danger.
-
-    Raises:
-        UsageError: If a kind of danger does not occur in the set.
-    """
+    """Ask a hook about the calls of a set that are about the kinds of danger."""
     occurring = dict.fromkeys(name for call in labelled.calls for name in call.families)
     for name in families:
         if name not in occurring:
@@ -259,3 +273,97 @@ def _print_rows(out: Console, heading: str, counts: Counts) -> None:
         note = " · ".join(shorten(fact) for fact in facts if fact)
         out.print(Text.assemble((f"  {place}  ", ACCENT), (printable(note), QUIET)), soft_wrap=True)
         print_quoted(out, shorten(call.text))
+
+
+# -- calls of the history
+
+MAX_CALLS = 5
+"""Different calls of a group that are shown."""
+KEYS = {"b": BENIGN, "d": DANGEROUS}
+
+
+def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool) -> int:
+    """Show what hook files would have stopped among past calls that were not stopped.
+
+    With `label`, it asks about each call, and adds it to this labelled set. Returns the exit code.
+
+    Raises:
+        UsageError: If a hook is not a Python file, or there is no terminal to ask at.
+    """
+    if label is not None:
+        require_terminal("leave out --label", is_quiet=as_json)
+    data: list[dict[str, Any]] = []
+    out = console()
+    with open_history() as store:
+        for guard in guards:
+            review = review_calls(store, guard)
+            if not review.is_complete:
+                return INTERRUPTED
+            print_problems(review.problems, review.problem_count)
+            groups = [
+                {
+                    **members(group, "outcome", "number"),
+                    "reason": group.reason or None,
+                    "calls": [
+                        {"call": call, "number": len(events), "events": [e.ref for e in events]}
+                        for call, events in group.ordered()
+                    ],
+                }
+                for group in review.groups
+            ]
+            counts = {"calls": review.total, "stopped": review.stopped}
+            data.append({"hook": guard.title, **counts, "groups": groups})
+            if not as_json:
+                heading = Text(printable(guard.title), style="bold")
+                out.print(heading.append(f"  {review_text(review)}", "default"))
+                for group in review.groups:
+                    print_group(out, group)
+            if label is not None and not _label(out, store, review, label):
+                return INTERRUPTED
+    if as_json:
+        print_json({"reviews": data})
+    return OK
+
+
+def review_text(review: CallReview) -> str:
+    """Return the counts of a review for people."""
+    return f"would have stopped {review.stopped:,} of {review.total:,} calls; to review"
+
+
+def group_text(group: ReviewGroup) -> Text:
+    """Return the number of calls, the answer and the reason of a group, on one line."""
+    reason = printable(shorten(group.reason)) or "no reason"
+    return Text.assemble(f"{group.number:>6,}  ", outcome_text(group.outcome), f"  {reason}")
+
+
+def print_group(out: Console, group: ReviewGroup) -> None:
+    """Print a group with its most frequent calls."""
+    out.print(group_text(group))
+    for call, events in group.ordered()[:MAX_CALLS]:
+        out.print(f"        {count_of(len(events), 'time')}", style=QUIET)
+        print_quoted(out, shorten(call))
+    rest = len(group.calls) - MAX_CALLS
+    if rest > 0:
+        out.print(f"        and {count_of(rest, 'more call')}; all: --json", style=QUIET)
+
+
+def _label(out: Console, store: History, review: CallReview, file: Path) -> bool:
+    """Ask for a label of each call, and return whether the user went to the end."""
+    families = ", ".join(FAMILIES)
+    out.print(f"b benign, d dangerous, s skip, q end; kinds of danger: {families}", style=QUIET)
+    for group in review.groups:
+        for call, events in group.ordered():
+            print_quoted(out, shorten(call))
+            key = typer.getchar().lower()
+            if key == "q":
+                return False
+            if key not in KEYS:
+                continue
+            names: list[str] = []
+            while KEYS[key] == DANGEROUS and not names:
+                own = ", ".join(review.families) or None
+                answer = typer.prompt("kinds of danger, with commas", default=own)
+                names = [name.strip() for name in answer.split(",") if name.strip()]
+            label_calls(store, events[:1], KEYS[key], names, file)
+            out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET)
+    return True

@@ -1,11 +1,12 @@
-"""`anyhook serve`: an HTTP endpoint that runs hooks without starting a process."""
+"""`anyhook serve`, an endpoint that runs hooks without a process, and `anyhook ui`, a page."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from contextlib import contextmanager, redirect_stdout
+import webbrowser
+from contextlib import closing, contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -14,13 +15,14 @@ from rich.text import Text
 
 from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import HOOKS_PATH
+from anyhook.atomic_write import replace_file
 from anyhook.cli import OK
 from anyhook.cli.colors import HEADING
-from anyhook.cli.html import missing_library
-from anyhook.cli.options import AsJson, Otel, open_telemetry
+from anyhook.cli.options import HERE, AsJson, Otel, Project, extra_required, open_telemetry
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems
 from anyhook.errors import UsageError
+from anyhook.journal.lines import history_directory
 from anyhook.manage.scope import existing_project
 from anyhook.model.text import printable
 from anyhook.server.address import Address, listen
@@ -32,28 +34,13 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.server.responder import Responder
 
+
 ENV_VARIABLE = "ANYHOOK_TOKEN"
 MIN_TOKEN = 16
 """Characters of a token; a shorter one could be guessed."""
 
 KIND = "http"
 """Type of the hooks that post to an endpoint."""
-
-HELP = f"""Answer hooks over HTTP, without a process for each of them.
-
-Claude Code's hooks of type `http`, and those of an engine, post their events here. With hook files
-(`anyhook.authoring`) their functions decide; without, or with `--project`, the hooks in the
-project's settings. Files that are edited are read again. Ctrl-C and SIGTERM end it.
-
-Set the token in the variable `{ENV_VARIABLE}`: every user of this machine can read the arguments of
-a program. Without a token every program of this machine may fire hooks; other machines never may.
-
-For example:
-
-    anyhook serve .anyhook/guard.py
-    anyhook serve .anyhook/guard.py --port 0 --json
-    anyhook serve --project ~/code/app --agent claude
-"""
 
 
 def serve(
@@ -84,11 +71,24 @@ def serve(
     otel: Otel = False,
     as_json: AsJson = False,
 ) -> int:
-    """Answer hooks over HTTP."""
-    try:
+    """Answer hooks over HTTP, without a process for each of them.
+
+    Claude Code's hooks of type `http`, and those of an engine, post their events here. With hook
+    files (`anyhook.authoring`) their functions decide; without, or with `--project`, the hooks in
+    the project's settings. Files that are edited are read again. Ctrl-C and SIGTERM end it.
+
+    Set the token in the variable `ANYHOOK_TOKEN`: every user of this machine can read the arguments
+    of a program. Without a token every program of this machine may fire hooks; other machines never
+    may.
+
+    For example:
+
+        anyhook serve .anyhook/guard.py
+        anyhook serve .anyhook/guard.py --port 0 --json
+        anyhook serve --project ~/code/app --agent claude
+    """
+    with extra_required("anyhook serve", "serve"):
         from anyhook.server import http
-    except ModuleNotFoundError as error:
-        raise missing_library(error, "anyhook serve", "serve") from None
     secret = _read_token()
     settings = existing_project(project or Path()) if project or not files else None
     listening, address = listen(host, port, is_guarded=secret is not None)
@@ -129,9 +129,6 @@ def serve(
     return OK
 
 
-serve.__doc__ = HELP
-
-
 @contextmanager
 def _redirect_stdout() -> Iterator[TextIO]:
     """Yield standard output; the output of hooks and their programs goes to standard error."""
@@ -148,11 +145,7 @@ def _redirect_stdout() -> Iterator[TextIO]:
 
 
 def _read_token() -> str | None:
-    """Return the token of all requests; messages never hold it.
-
-    Raises:
-        UsageError: If it is too short, or is not valid in a header.
-    """
+    """Return the token of all requests; messages never hold it."""
     token = os.environ.get(ENV_VARIABLE)
     if token is None:
         return None
@@ -229,3 +222,72 @@ def _show_entry(
             f"file as a command: anyhook add FILE --agent {agent.name}",
             soft_wrap=True,
         )
+
+
+# -- the page
+
+PORT = 8790
+ENTRANCE = '<!doctype html><meta http-equiv="refresh" content="0;url={0}"><a href="{0}">Open</a>\n'
+
+
+def ui(
+    project: Project = HERE,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 for any that is free.")
+    ] = PORT,
+    is_opened: Annotated[
+        bool, typer.Option("--open", "-o", help="Open the page in the browser.")
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Show in a browser what hooks decide, live and in past sessions.
+
+    The page is for this machine only, and for the browser that opens the printed address. It works
+    without a network. Ctrl-C ends it.
+
+    For example:
+
+        anyhook ui
+        anyhook ui --open --project ~/code/app
+    """
+    with extra_required("anyhook ui"):
+        from anyhook.page import app
+        from anyhook.page.access import Access
+        from anyhook.server import http
+    directory_of_project = existing_project(project)
+    directory = Path(history_directory())
+    listening, address = listen("127.0.0.1", port, is_guarded=True)
+    with closing(listening):
+        access = Access.load(directory, address.port)
+
+        def announce() -> None:
+            if as_json:
+                print_json({"url": access.url, "pid": os.getpid()})
+            else:
+                console().print(
+                    Text.assemble("The page is at ", (access.url, HEADING)), soft_wrap=True
+                )
+                console().print("The address is for you alone. Ctrl-C ends it.", style="dim")
+            if is_opened:
+                webbrowser.open(entrance(directory, access.url).as_uri())
+
+        with suppress(KeyboardInterrupt):  # Ctrl-C is the usual way to end it
+            http.run(app.make_app(directory, access, directory_of_project), listening, announce)
+    return OK
+
+
+def entrance(directory: Path, url: str) -> Path:
+    """Write a file that leads to the first address, and return its path.
+
+    Other users of this machine can read the arguments of a browser that is started, but not the
+    file.
+
+    Raises:
+        UsageError: If it cannot be written.
+    """
+    path = directory / "ui-open.html"
+    try:
+        replace_file(path, ENTRANCE.format(url).encode(), mode=0o600)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+    return path

@@ -13,11 +13,9 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring.inspect import scan
 from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
-from anyhook.cli.cases import run_case_file
+from anyhook.cli.cases import run_case_file, write_first_cases
 from anyhook.cli.colors import BAD, CAUTION, QUIET, RESULTS
-from anyhook.cli.covered import cover_hook_file
-from anyhook.cli.first_cases import write_first_cases
-from anyhook.cli.mutants import mutate_hook_file
+from anyhook.cli.covered import cover_hook_file, mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import UNWRAPPED, console, members, print_json
 from anyhook.cli.render import make_table
@@ -117,22 +115,12 @@ def test(
         directory = existing_project(project)
         return run_case_file(file, directory, names, trust_once=trust_once, as_json=as_json)
     names = names or list(CODING_AGENTS)
+    more = read_cases(cases) if cases else []
     if coverage:
-        return cover_hook_file(
-            file,
-            names,
-            read_cases(cases) if cases else [],
-            with_history=from_history,
-            as_json=as_json,
-        )
+        return cover_hook_file(file, names, more, with_history=from_history, as_json=as_json)
     if mutate:
         return mutate_hook_file(
-            file,
-            names,
-            read_cases(cases) if cases else [],
-            jobs=jobs,
-            min_killed=min_killed,
-            as_json=as_json,
+            file, names, more, jobs=jobs, min_killed=min_killed, as_json=as_json
         )
     return _test_hook_file(file, names, as_json=as_json)
 

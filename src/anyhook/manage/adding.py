@@ -241,8 +241,13 @@ def _definition(
     file: AddedFile,
 ) -> Definition:
     scope = place.scope
-    if scope != "user" and _is_own_settings(agent, place.project, scope):
-        scope = "user"
+    path = os.path.realpath(settings_file(agent, place.project, scope))
+    location = Location.of(place.project, home_variable=agent.settings.home_variable)
+    for layer, own_path in own_places(agent, location):
+        # Settings in the home are also the user's: the agent reads them in every project, so a path
+        # in the project means another file elsewhere.
+        if layer is Layer.USER and os.path.realpath(own_path) == path:
+            scope = "user"
     argument = _file_argument(agent, place.project, scope, file.path)
     handler: Definition = {
         "type": "command",
@@ -303,19 +308,6 @@ def _file_argument(agent: AgentSpec, project: Path, scope: str, file: Path) -> s
     relative_path = script.relative_to(directory).as_posix()
     path = re.sub(r'(["$`\\])', r"\\\1", relative_path)
     return f'"{start}/{path}"'
-
-
-def _is_own_settings(agent: AgentSpec, project: Path, scope: str) -> bool:
-    """Return whether the settings of a scope are also the user's, as those of the home are.
-
-    The agent reads them in every project, so a path in the project means another file elsewhere.
-    """
-    path = os.path.realpath(settings_file(agent, project, scope))
-    location = Location.of(project, home_variable=agent.settings.home_variable)
-    return any(
-        layer is Layer.USER and os.path.realpath(own_path) == path
-        for layer, own_path in own_places(agent, location)
-    )
 
 
 def file_arguments(agent: AgentSpec, project: Path, file: Path) -> set[str]:

@@ -34,14 +34,15 @@ from anyhook.manage.adding import (
 from anyhook.manage.guard_files import (
     GuardCopy,
     GuardFile,
+    GuardUpdate,
     all_guards,
     copy_path,
     find_guard,
     plan_copy,
+    plan_update,
     read_copy,
     require_copy,
 )
-from anyhook.manage.guard_updates import GuardUpdate, plan_update
 from anyhook.manage.health import HookHealth, health
 from anyhook.manage.paths import show_path
 from anyhook.settings.added import remove_directories

@@ -85,9 +85,9 @@ def choose_guards(
     scope = scope_of(project, agent)
     guards: list[Guard] = []
     untrusted: list[str] = []
-    configured = [name for name in names if not _is_file(name)]
+    configured = [name for name in names if not Path(name).is_file()]
     default = agent or (scope.agents[0] if scope.agents else DEFAULT_AGENT)
-    files = [Path(name) for name in names if _is_file(name)]
+    files = [Path(name) for name in names if Path(name).is_file()]
     guards += [_guard_of_file(path, scope.project, default) for path in files]
     if configured or not names:
         errors: dict[str, list[UnknownNameError]] = {name: [] for name in configured}
@@ -95,7 +95,12 @@ def choose_guards(
             rows, _ = split_recorder(hook_rows(engine))
             if names:
                 rows = _rows_named(engine, rows, errors)
-            for label, own in _by_label(rows).items():
+            # The hooks that decide calls of tools, each with all of its entries.
+            by_label: dict[str, list[HookRow]] = {}
+            for row in rows:
+                if row.definition.event == EVENT and row.state != "off":
+                    by_label.setdefault(row.label, []).append(row)
+            for label, own in by_label.items():
                 if own[0].state in UNTRUSTED and not trust_once:
                     untrusted.append(f"{label} ({engine.agent.title})")
                 else:
@@ -109,10 +114,6 @@ def choose_guards(
             "anyhook redteam guard.py"
         )
     return ChosenGuards(tuple(guards), tuple(untrusted))
-
-
-def _is_file(name: str) -> bool:
-    return Path(name).is_file()
 
 
 def _guard_of_file(path: Path, project: Path, agent: str) -> Guard:
@@ -146,15 +147,6 @@ def _rows_named(
         except UnknownNameError as error:
             unknown.append(error)
     return [row for row in rows if row.handler.place in places]
-
-
-def _by_label(rows: Iterable[HookRow]) -> dict[str, list[HookRow]]:
-    """Return the hooks that decide calls of tools, each with all of its entries."""
-    groups: dict[str, list[HookRow]] = {}
-    for row in rows:
-        if row.definition.event == EVENT and row.state != "off":
-            groups.setdefault(row.label, []).append(row)
-    return groups
 
 
 def _guard_of_rows(engine: Engine, label: str, rows: Sequence[HookRow]) -> Guard:

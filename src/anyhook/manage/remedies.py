@@ -13,13 +13,7 @@ from anyhook.manage.paths import show_path
 from anyhook.model.definitions import handlers_of
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
-from anyhook.settings.changes import (
-    EDITABLE_LAYERS,
-    Change,
-    read_source,
-    read_text,
-    write_changes,
-)
+from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, read_text, write_changes
 from anyhook.settings.companions import companion_changes, companion_path, program_words
 from anyhook.settings.entries import enable_name, switch_hooks_on
 from anyhook.settings.write import stay_inside

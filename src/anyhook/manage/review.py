@@ -26,7 +26,7 @@ from anyhook.redteam.score import claimed_families
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from anyhook.backtest.results import Decided
     from anyhook.history.store import History
@@ -119,25 +119,18 @@ def review_calls(
             if any(verdict_of(answer) in DENYING for answer in past.answers)
         }
         total -= len(stopped_then)
-        groups = _calls_to_review(stopped_then, result.decided)
+        by_answer: dict[tuple[str, str], ReviewGroup] = {}
+        for event in result.decided:
+            if event.outcome not in HOLDING or event.ref in stopped_then:
+                continue
+            reason = str(event.decision.get("reason") or event.decision.get("stop_reason") or "")
+            key = (event.outcome, reason)
+            group = by_answer.setdefault(key, ReviewGroup(*key))
+            group.calls.setdefault(event.text, []).append(event)
+        groups = sorted(by_answer.values(), key=lambda group: (-group.number, group.reason))
     return CallReview(
         total, groups, families, result.problems, result.problem_count, run.is_complete
     )
-
-
-def _calls_to_review(
-    stopped_then: Collection[str], decided: Iterable[Decided]
-) -> list[ReviewGroup]:
-    """Group what a hook would have stopped and was not stopped then, the most frequent first."""
-    groups: dict[tuple[str, str], ReviewGroup] = {}
-    for event in decided:
-        if event.outcome not in HOLDING or event.ref in stopped_then:
-            continue
-        reason = str(event.decision.get("reason") or event.decision.get("stop_reason") or "")
-        key = (event.outcome, reason)
-        group = groups.setdefault(key, ReviewGroup(*key))
-        group.calls.setdefault(event.text, []).append(event)
-    return sorted(groups.values(), key=lambda group: (-group.number, group.reason))
 
 
 # -- labels
@@ -211,11 +204,7 @@ def _call_in(row: Mapping[str, Any]) -> str:
 
 
 def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the rows of a labelled set that were made of past calls, by their lines.
-
-    Raises:
-        UsageError: If the set cannot be read.
-    """
+    """Return the rows of a labelled set that were made of past calls, by their lines."""
     rows = read_rows(path) if path.exists() else ()
     return {
         line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE

@@ -144,11 +144,7 @@ def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
 
 
 def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:
-    """Return the changes that take hooks out of their settings files and keep them in records.
-
-    Raises:
-        SettingsError: If a file does not belong to the user or cannot be edited.
-    """
+    """Return the changes that take hooks out of their settings files and keep them in records."""
     by_file: dict[str, list[HandlerSpec]] = {}
     for handler in handlers:
         if handler.layer not in EDITABLE_LAYERS:

@@ -1,12 +1,12 @@
-"""The state of a migration, and of one handler in it."""
+"""The state of a migration and of one handler in it, and what is lost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.payloads import payload_key
 from anyhook.agents.translate import counterparts
-from anyhook.migrate.losses import Loss
 from anyhook.model.layers import Layer
 from anyhook.trust.scripts import named_files
 
@@ -137,3 +137,119 @@ class HandlerMigration:
     ) -> None:
         """Record a loss at the place of the handler."""
         self.context.record_loss(kind, self.handler.place, subject, reason, remedy, *explains)
+
+
+# -- losses
+
+KINDS = {
+    "lost": "does not run there",
+    "weaker": "has less effect there",
+    "changed": "works otherwise there",
+    "note": "nothing is lost",
+}
+"""Kind of a loss to its meaning."""
+ANYTHING = "*"
+MORE = "more"
+ASKS = "asks"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A piece of the source's settings that the target cannot have unchanged."""
+
+    kind: str
+    """A key of `KINDS`."""
+    place: Place | None
+    subject: str
+    reason: str
+    remedy: str
+    explains: frozenset[str] = frozenset()
+    """What may differ in an answer because of it: fields in canonical form, verdicts (`deny`,
+    `ask`, …), `MORE` (the target answers where the source does not), `ASKS` (the target asks where
+    the source denies), or `ANYTHING`."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is more than a note."""
+        return self.kind != "note"
+
+    def explains_difference(
+        self, source_answer: Mapping[str, Any], target_answer: Mapping[str, Any]
+    ) -> bool:
+        """Return whether it explains that two answers, in canonical form, differ."""
+        if ANYTHING in self.explains:
+            return True
+        if MORE in self.explains and target_answer and not source_answer:
+            return True
+        verdicts = source_answer.get("outcome"), target_answer.get("outcome")
+        if ASKS in self.explains and verdicts == ("deny", "ask"):
+            return True
+        parts = set(source_answer)
+        if "outcome" in source_answer:
+            parts.add(str(source_answer["outcome"]))
+        return not self.explains.isdisjoint(parts)
+
+
+_EVENT_ADVICE = {
+    "subagent_stop": "guard the tool that starts agents: {before_tool} or {after_tool}",
+    "subagent_start": "guard the tool that starts agents: {before_tool}",
+    "permission_request": "decide in {before_tool}: ask or deny there",
+    "pre_skill_shell_command": "nothing there guards shell commands in the text of skills",
+    "permission_denied": "decide in {before_tool}",
+    "user_prompt_expansion": "look at the prompt in {before_prompt}",
+    "post_tool_batch": "look at each tool in {after_tool}",
+    "before_model": "look at prompts in {before_prompt} and at tools in {before_tool}",
+    "after_model": "look at what the agent does in {before_tool}, or at its end in {after_agent}",
+    "before_tool_selection": "deny the tools in {before_tool}",
+    "post_compact": "use {before_compress}, or {session_start}",
+    "setup": "use {session_start}",
+    "instructions_loaded": "use {session_start}",
+    "stop_failure": "use {session_end}",
+    "task_completed": "use {after_agent}",
+    "task_created": "use {before_tool}",
+    "file_changed": "look at files in {after_tool}",
+    "before_shell": "decide in {before_tool} with the matcher {shell}",
+    "after_shell": "look at the result in {after_tool} with the matcher {shell}",
+    "before_mcp_call": "decide in {before_tool}, which sees tools of MCP servers as {mcp_tool}",
+    "after_mcp_call": "look at the result in {after_tool}, which sees these tools as {mcp_tool}",
+    "before_file_read": "decide in {before_tool} with the matcher {read_file}",
+    "before_tab_read": "decide in {before_tool} what the agent reads; completions have no hooks",
+    "after_file_edit": "look at the file in {after_tool} with the matcher {edit_tools}",
+    "after_tab_edit": "look at files in {after_tool}; completions have no hooks",
+    "agent_response": "look at the answer in {answer_event}",
+    "message_display": "look at the answer in {answer_event}",
+    "agent_error": "look at the error in {stop_failure}",
+    "prompt_transformed": "look at the prompt in {before_prompt}",
+    "todo_created": "look at the list in {after_tool} with the matcher {write_todos}",
+    "todo_completed": "look at the list in {after_tool} with the matcher {write_todos}",
+    "workspace_open": "use {session_start}",
+}
+"""Event to what can replace it, with the target's names of other events and of tools."""
+ANSWER_FIELDS = {"agent_response": "response", "after_agent": "prompt_response"}
+"""Event to its field with the answer of the model."""
+KIND_ADVICE = {
+    "prompt": "write a command that asks a model, or that decides by itself",
+    "agent": "write a command that starts an agent",
+    "http": "write a command that sends the event with curl and prints the answer",
+    "mcp_tool": "write a command that calls the server",
+}
+"""Kind of handler to what can replace it."""
+
+
+def event_advice(event: str, target: AgentSpec) -> str:
+    """Return what can replace an event that an agent does not have."""
+    names = {name: spec.wire for name, spec in target.by_canonical.items()}
+    for tool, row in target.vocabulary.tools.items():
+        names[tool] = row.names[0]
+    # An agent without a tool for it reads files with shell commands.
+    names.setdefault("read_file", names["shell"])
+    names["edit_tools"] = "|".join(dict.fromkeys([names["edit_file"], names["write_file"]]))
+    names["mcp_tool"] = target.vocabulary.mcp_name.format(server="SERVER", tool="TOOL")
+    for answer_event, member in ANSWER_FIELDS.items():
+        spec = target.by_canonical.get(answer_event)
+        if spec is not None and payload_key(target, spec, member):
+            names.setdefault("answer_event", spec.wire)
+    try:
+        return _EVENT_ADVICE[event].format(**names)
+    except KeyError:
+        return f"nothing in {target.title} is like it"

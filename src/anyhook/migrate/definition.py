@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
 from anyhook.migrate.commands import unwrap
-from anyhook.migrate.context import HandlerMigration
+from anyhook.migrate.context import KIND_ADVICE, MORE, HandlerMigration, event_advice
 from anyhook.migrate.entries import Entry, EntryOrigin
 from anyhook.migrate.handler import migrate_handler
-from anyhook.migrate.losses import MORE, event_advice, kind_advice
 from anyhook.migrate.matchers import TranslatedMatcher, translate_matcher
 
 if TYPE_CHECKING:
@@ -139,7 +138,8 @@ def _target_events(
         elif len(target.settings.handler_types) == 1:
             reason = f"{target.title} runs commands only"
         subject = f"{handler.kind}: {handler.label}"
-        context.record_loss("lost", handler.place, subject, reason, kind_advice(handler.kind))
+        remedy = KIND_ADVICE.get(handler.kind, "write a command that does it")
+        context.record_loss("lost", handler.place, subject, reason, remedy)
         return ()
     return events
 

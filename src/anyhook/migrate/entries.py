@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from anyhook.migrate.context import HandlerMigration, MigrationContext
     from anyhook.model.definitions import HandlerSpec
 
+
 _SCRIPT = re.compile(
     r"(?:.*/)?([\w.-]*\w)\.(?:py|sh|bash|zsh|fish|js|mjs|cjs|ts|rb|pl|php|ps1|lua)\Z"
 )
@@ -97,10 +98,6 @@ class Entry(Record, kw_only=False):
         """The handlers, as JSON, with their origins."""
         return zip(self.definition["hooks"], self.origins, strict=True)
 
-    def with_handlers(self, handlers: Sequence[dict[str, Any]]) -> Entry:
-        """Return the entry with other forms of the same handlers."""
-        return replace(self, definition={**self.definition, "hooks": list(handlers)})
-
 
 def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
     """Leave out handlers that do the same on the same event as an earlier one."""
@@ -131,7 +128,11 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
     return unique
 
 
-def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names:
+def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
+    """Name the hooks that have no name, where the target switches hooks off by name."""
+    target = context.target
+    if not has_names(target):
+        return list(entries)
     names = Names()
     for _, existing in each_handler(load_hooks(context.target, context.location).definitions):
         if existing.name:
@@ -140,15 +141,6 @@ def _reserve_names(context: MigrationContext, entries: Sequence[Entry]) -> Names
         for handler in entry.definition["hooks"]:
             if "name" in handler:
                 names.reserve(handler["name"], handler["command"])
-    return names
-
-
-def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[Entry]:
-    """Name the hooks that have no name, where the target switches hooks off by name."""
-    target = context.target
-    if not has_names(target):
-        return list(entries)
-    names = _reserve_names(context, entries)
     named: list[Entry] = []
     for entry in entries:
         handlers: list[dict[str, Any]] = []
@@ -161,5 +153,5 @@ def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[E
             if name is not None:
                 handler = {"type": handler["type"], "name": name, **handler}  # noqa: PLW2901
             handlers.append(handler)
-        named.append(entry.with_handlers(handlers))
+        named.append(replace(entry, definition={**entry.definition, "hooks": handlers}))
     return named

@@ -11,14 +11,10 @@ from anyhook.agents.tool_results import read_tool_result, write_tool_result
 from anyhook.agents.translate import AFTER_TOOL, FAILED_TOOL
 from anyhook.files import read_user_file
 from anyhook.matching.matchers import compile_matcher
+from anyhook.migrate.context import ANYTHING, MORE
 from anyhook.migrate.entries import has_names, is_generated
 from anyhook.migrate.handler_command import migrate_command
-from anyhook.migrate.losses import ANYTHING, MORE
-from anyhook.migrate.lost_answers import (
-    mentions_ability,
-    record_lost_abilities,
-    record_lost_fields,
-)
+from anyhook.migrate.lost_answers import mentions_ability, record_lost_abilities, record_lost_fields
 from anyhook.model.tools import ToolCall, ToolResult, all_texts
 from anyhook.trust.scripts import program
 

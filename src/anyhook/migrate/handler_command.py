@@ -17,7 +17,7 @@ from anyhook.migrate.commands import (
     with_top_of_repository,
     wrap,
 )
-from anyhook.migrate.losses import ANYTHING, MORE
+from anyhook.migrate.context import ANYTHING, MORE
 from anyhook.migrate.options import ShimOptions
 from anyhook.secrets.names import is_secret_name
 from anyhook.shell.path_variables import quote_path_variables, unquoted_variables

@@ -14,7 +14,7 @@ from anyhook.agents.samples import samples_of
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
 from anyhook.authoring.inspect import CALLS, MARK
-from anyhook.migrate.losses import ANYTHING, ASKS
+from anyhook.migrate.context import ANYTHING, ASKS
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
 
@@ -215,11 +215,6 @@ def _prints_text(source: AgentSpec, event: EventSpec, text: str) -> bool:
     return _PRINTS.search(text) is not None
 
 
-def _has_server(target: AgentSpec, text: str) -> bool:
-    """Return whether the shim finds all that a text reads of an MCP server in the tool's name."""
-    return "{server}" in target.vocabulary.mcp_name and _READS_OF_SERVER.search(text) is None
-
-
 def _reads_member(text: str, member: str) -> bool:
     """Return whether a text reads a member of a payload that no typed event has."""
     start = r"(?:\.|\[\\?[\"']|\bget\(\\?[\"'])"
@@ -242,7 +237,10 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
         keys.add(key)
         if key is None or name in target.field_defaults or name in COMMON_WORDS:
             continue
-        if name == "mcp_context" and _has_server(target, text):
+        # The shim finds the server in the tool's name.
+        if name == "mcp_context" and (
+            "{server}" in target.vocabulary.mcp_name and _READS_OF_SERVER.search(text) is None
+        ):
             continue
         if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))

@@ -12,20 +12,17 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents.tool_names import counterpart_tool
 from anyhook.agents.translate import translate_subject
-from anyhook.matching.matchers import (
-    MATCH_ALL,
-    SEARCHING_STYLES,
-    compile_matcher,
-    explain_cost,
-)
+from anyhook.matching.matchers import MATCH_ALL, SEARCHING_STYLES, compile_matcher, explain_cost
 from anyhook.migrate.matcher_pieces import (
     MATCHES_EVERYTHING,
     NAME_LIST,
     Reasons,
     TranslatedPiece,
+    any_mcp_tool,
+    mcp_name_parts,
     split_matcher,
+    translate_mcp_piece,
 )
-from anyhook.migrate.mcp_matchers import any_mcp_tool, mcp_name_parts, translate_mcp_piece
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:

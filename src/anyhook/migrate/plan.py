@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
-from anyhook.migrate.commands import PROGRAM
-from anyhook.migrate.context import MigrationContext
+from anyhook.migrate.commands import PROGRAM, unwrap
+from anyhook.migrate.context import ANYTHING, Loss, MigrationContext
 from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
 from anyhook.migrate.handler import may_ask
-from anyhook.migrate.losses import ANYTHING
+from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.model.record import replace
-from anyhook.settings.formats import parse_settings
+from anyhook.settings.edit import read_settings
+from anyhook.settings.entries import add_definitions
+from anyhook.settings.formats import is_blank, parse_settings
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 from anyhook.settings.layout import iter_definitions
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec
     from anyhook.migrate.definition import WrittenHooks
     from anyhook.migrate.entries import Entry, EntryOrigin
-    from anyhook.migrate.losses import Loss
     from anyhook.model.definitions import HookDefinition
     from anyhook.settings.hookset import HookSet
     from anyhook.settings.reader import LoadedFile
@@ -142,7 +144,13 @@ def plan_migration(
     if scope == "user":
         _record_packages(context, all_hooks)
     if entries:
-        _record_disabled_target(context, scope)
+        layer = Layer.USER if scope == "user" else Layer.PROJECT
+        place = Place(f"the settings of {context.target.title}")
+        example = HandlerSpec(kind="command", layer=layer, place=place, command="anyhook")
+        switch = load_hooks(context.target, context.location).switched_off(example)
+        if switch is not None:
+            reason = f"hooks are switched off there ({switch})"
+            context.record_loss("lost", place, "every hook", reason, "switch them on")
     entries = name_handlers(context, remove_duplicates(context, entries))
     _record_ended_sequences(context, entries)
     return Migration(source, target, scope, hooks, tuple(entries), tuple(context.losses))
@@ -246,17 +254,6 @@ def _record_packages(context: MigrationContext, hooks: HookSet) -> None:
             )
 
 
-def _record_disabled_target(context: MigrationContext, scope: str) -> None:
-    """Report that the target's settings switch all hooks off."""
-    layer = Layer.USER if scope == "user" else Layer.PROJECT
-    place = Place(f"the settings of {context.target.title}")
-    example = HandlerSpec(kind="command", layer=layer, place=place, command="anyhook")
-    switch = load_hooks(context.target, context.location).switched_off(example)
-    if switch is not None:
-        reason = f"hooks are switched off there ({switch})"
-        context.record_loss("lost", place, "every hook", reason, "switch them on")
-
-
 def _record_ended_sequences(context: MigrationContext, entries: Sequence[Entry]) -> None:
     """Record the events on which the hooks after a denial do not run, but did in the source."""
     source, target = context.source, context.target
@@ -298,3 +295,89 @@ def _ending_outcomes(agent: AgentSpec, event: str) -> frozenset[Outcome]:
     if agent.documented.sequence_scope != "always":
         return frozenset()
     return agent.by_canonical[event].ending_outcomes or frozenset()
+
+
+# -- the settings file of the target
+
+RESTRICTING_MEMBERS = frozenset({"async", "if", "once"})
+"""Members of a handler that make it do less."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingHandler:
+    """A handler of the target's file."""
+
+    matcher: str | None
+    value: dict[str, Any]
+    place: Place
+
+
+def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Loss]]:
+    """Add the migrated hooks to a settings file.
+
+    An existing hook with the same event, matcher and command is left unchanged even if its other
+    members differ: they may have been changed on purpose.
+
+    The new text keeps comments, order and everything else. The losses are the differences from
+    existing hooks.
+
+    Raises:
+        SettingsError: If the file has not the format of its name, or a value on the way to the
+            hooks has the wrong type.
+    """
+    target = migration.target
+    existing: dict[tuple[str, str], list[ExistingHandler]] = {}
+    if not is_blank(text, file):
+        document = read_settings(text, file)
+        for definition in iter_definitions(target, document.value):
+            matcher = definition.value.get("matcher")
+            if not isinstance(matcher, str | None):
+                continue
+            for written in definition.handlers:
+                other = ExistingHandler(matcher, written.value, document.place(written.path))
+                key = (definition.event, _command_key(written.value))
+                existing.setdefault(key, []).append(other)
+    notes: list[Loss] = []
+    definitions: dict[str, list[dict[str, Any]]] = {}
+    for entry in migration.entries:
+        matcher = entry.definition.get("matcher")
+        missing: list[dict[str, Any]] = []
+        for handler in entry.definition["hooks"]:
+            equal = existing.get((entry.event, _command_key(handler)), [])
+            same = [other for other in equal if covers_same(other.matcher, matcher)]
+            if not same:
+                missing.append(handler)
+            elif all(other.value != handler for other in same):
+                notes += _differences(same[0], handler)
+        added = definitions.setdefault(entry.event, [])
+        if missing:
+            added.append({**entry.definition, "hooks": missing})
+    return add_definitions(target, text, file, definitions), notes
+
+
+def _command_key(handler: dict[str, Any]) -> str:
+    """Return what a handler runs, as JSON, however the shim's command line is written."""
+    command = handler.get("command")
+    options = unwrap(command) if isinstance(command, str) else None
+    if options is not None:
+        command = options.members()
+    return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)
+
+
+def _differences(existing: ExistingHandler, handler: dict[str, Any]) -> Iterator[Loss]:
+    own = existing.value
+    for key in sorted(own.keys() | handler.keys()):
+        is_unnamed = key == "name" and own.get(key) is None
+        if key == "command" or is_unnamed or own.get(key) == handler.get(key):
+            continue
+        is_weaker = key in RESTRICTING_MEMBERS
+        before, after = own.get(key), handler.get(key)
+        if key == "timeout" and isinstance(before, int | float) and isinstance(after, int | float):
+            is_weaker = before < after
+        yield Loss(
+            kind="weaker" if is_weaker else "note",
+            place=existing.place,
+            subject=f"{key} of a hook that is there already",
+            reason=f"it is {before!r}; the source means {after!r}",
+            remedy="change it yourself if you want that",
+        )

@@ -13,14 +13,7 @@ import sys
 from anyhook.agents import get_agent, recognize
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.migrate.options import must_block, parse_options
-from anyhook.model.answers import (
-    BLOCKING_EXIT,
-    FAILURE_EXIT,
-    NO_OPINION,
-    STRENGTH,
-    Answer,
-    Outcome,
-)
+from anyhook.model.answers import BLOCKING_EXIT, FAILURE_EXIT, NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.shell.variables import controls_shell, fit_value
@@ -551,9 +544,6 @@ def _write_all(descriptor: int, text: bytes, timeout: float | None = None) -> No
     """Write a text to a file descriptor, blocking or not.
 
     The timeout is in seconds, until the reader makes room; `None` for no limit.
-
-    Raises:
-        OSError: If the reader is gone or the time is over.
     """
     must_wait = timeout is not None
     while text:

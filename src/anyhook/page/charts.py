@@ -33,7 +33,7 @@ LABELS = 5
 """Times under a plot."""
 PERCENTILES = {"median": 0.5, "95 %": 0.95}
 REMOVED = ("script", "style", "title", "desc")
-DAY = 86400.0
+HOUR, DAY = 3600, 86400
 
 
 @dataclass(slots=True)
@@ -55,8 +55,7 @@ class ChartSpan:
         return [run.duration for run in self.runs if run.duration is not None]
 
 
-_HOUR, _DAY = 3600, 86400
-STEPS = (60, 300, 900, _HOUR, 3 * _HOUR, 6 * _HOUR, 12 * _HOUR, _DAY, 2 * _DAY, 7 * _DAY, 30 * _DAY)
+STEPS = (60, 300, 900, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY)
 """Seconds of a part of the time."""
 MAX_SPANS = 30
 

@@ -25,9 +25,7 @@ from anyhook.history.search import search
 from anyhook.history.sessions import SessionSummary, find_session, is_ended, latest_events, sessions
 from anyhook.history.store import History
 from anyhook.journal.lines import DIRECTORY
-from anyhook.page.events import one_row_per_call
-from anyhook.page.links import PageLinks
-from anyhook.page.render import render
+from anyhook.page.render import PageLinks, one_row_per_call, render
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -114,7 +112,12 @@ class Live:
             try:
                 with History.open(self._directory) as history:
                     while not self._ended.wait(TICK):
-                        state = self._state(history)
+                        try:
+                            journal = sorted((history.path.parent / DIRECTORY).glob("*.jsonl"))
+                        except OSError:
+                            journal = []
+                        files = tuple((path.name, path.stat().st_size) for path in journal)
+                        state = files, history.data_version()
                         is_old = time.monotonic() - shown_at > SESSIONS_SECONDS
                         if state == seen and not is_old:
                             self._read_sessions(history, is_changed=False)
@@ -129,21 +132,17 @@ class Live:
                 self._problems = [str(error)]
                 self._ended.wait(1.0)
 
-    def _state(self, history: History) -> tuple[Any, ...]:
-        """Return what differs after something was recorded, imported or removed."""
-        try:
-            journal = sorted((history.path.parent / DIRECTORY).glob("*.jsonl"))
-        except OSError:
-            journal = []
-        files = tuple((path.name, path.stat().st_size) for path in journal)
-        return files, history.data_version()
-
     def _read(self, history: History) -> None:
         rendered = self._latest.rows if self._latest is not None else {}
         events = search(history, Filter(), limit=ROWS)
         rows = _rows(one_row_per_call(events), rendered, has_session=True)
         numbers = [event.id for event in events] or [0]
-        recent = render_recent_sessions(history)
+        recent = render(
+            "recent_sessions.html",
+            PageLinks(),
+            recent=recent_sessions(history),
+            recent_minutes=RECENT_MINUTES,
+        )
         self._latest = Latest(max(numbers), min(numbers), rows, recent)
 
     def _read_sessions(self, history: History, *, is_changed: bool) -> None:
@@ -302,9 +301,3 @@ def recent_sessions(history: History) -> list[RecentSession]:
         for session in sessions(history, since=since, limit=MAX_RECENT)
     ]
     return sorted(recent, key=lambda session: session.is_ended)
-
-
-def render_recent_sessions(history: History) -> str:
-    """Return the list of the recent sessions as it is shown."""
-    recent = recent_sessions(history)
-    return render("recent_sessions.html", PageLinks(), recent=recent, recent_minutes=RECENT_MINUTES)

@@ -13,8 +13,7 @@ from anyhook import __version__
 from anyhook.history.store import History
 from anyhook.journal.lines import is_recording
 from anyhook.page.access import Access, is_equal
-from anyhook.page.links import PageLinks
-from anyhook.page.render import render
+from anyhook.page.render import PageLinks, render
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,32 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from anyhook.history.describe import notes_of, problem_of, show_span, show_time, subject_of
 from anyhook.history.verdicts import CRASH, FAILURES, NO_VERDICT, VERDICTS
+from anyhook.journal.records import RECORDER_KIND
 from anyhook.model.answers import STRENGTH
 from anyhook.model.text import count_of, printable, shorten
-from anyhook.page.events import (
-    author_results,
-    blame_of,
-    deciders,
-    decision_fields,
-    longest,
-    other_fields,
-    worst_trouble,
-)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from anyhook.page.links import PageLinks
+    from anyhook.history.events import RecordedEvent, RecordedResult
+
 
 CLASSES = frozenset(
     {*VERDICTS, *FAILURES, CRASH, NO_VERDICT, "withheld", "warned", "started", "crashed"}
@@ -92,7 +87,7 @@ def _environment() -> Environment:
         "counted": count_of,
         "deciders": deciders,
         "day": lambda timestamp: show_time(timestamp)[:10],
-        "iso": show_iso,
+        "iso": lambda timestamp: show_time(timestamp).replace(" ", "T"),
         "longest": longest,
         "notes": notes_of,
         "number": lambda value: f"{value:,}",
@@ -133,11 +128,6 @@ def _show(value: Any) -> Any:
 def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
     """Return the counts of verdicts, the strictest first, without those of no opinion."""
     return [(verdict, counts[verdict]) for verdict in (*VERDICTS, CRASH) if counts.get(verdict)]
-
-
-def show_iso(timestamp: float) -> str:
-    """Return a time for the attribute `datetime`."""
-    return show_time(timestamp).replace(" ", "T")
 
 
 def show_clock_or_day(timestamp: float) -> str:
@@ -191,3 +181,166 @@ def title_of(agent: str) -> str:
     from anyhook.agents import AGENTS, get_agent
 
     return get_agent(agent).title if agent in AGENTS else agent
+
+
+# -- parts of events
+
+HEADLINE = ("outcome", "reason")
+"""Fields of an answer that the list of hooks shows apart from the others."""
+WORST_TROUBLE = ("failed", "timed_out", "withheld", "warned")
+"""Kinds of trouble that a list of events shows, the worst first."""
+SOURCES = {
+    "engine": "by an engine",
+    "hook": "by a hook file",
+    "tap": "by a recorder around a command",
+    "import": "in the agent's transcript",
+}
+"""Source of an event to where it was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlameLine:
+    """Which hook set a field, or a part of it."""
+
+    part: str
+    """Path below the field, like `content` of `tool_input.content`; empty for all of it."""
+    hook: str
+    """Its label."""
+    place: str
+    overrode: tuple[Mapping[str, Any], ...]
+    """`hook` and `value` of each value that it replaced."""
+
+
+def blame_of(blame: Mapping[str, Any], name: str) -> list[BlameLine]:
+    """Return the hooks that set a field of a decision."""
+    lines: list[BlameLine] = []
+    for key, entries in blame.items():
+        if key != name and not key.startswith(f"{name}."):
+            continue
+        part = key[len(name) + 1 :]
+        for entry in entries:
+            overrode = tuple(entry.get("overrode", ()))
+            lines.append(BlameLine(part, entry["hook"], entry.get("place", ""), overrode))
+    return lines
+
+
+def deciders(event: RecordedEvent) -> list[tuple[str, str]]:
+    """Return label and position of the hooks that set the verdict of an event.
+
+    Records of hook files have no blame: there, it is the hooks with the same answer.
+    """
+    decision = event.decision or {}
+    name = "stop" if event.verdict == "stop" else "outcome"
+    blamed = blame_of(decision.get("blame", {}), name)
+    if blamed:
+        return [(line.hook, line.place) for line in blamed]
+    if event.verdict == NO_VERDICT:
+        return []
+    return [
+        (result.hook, result.place)
+        for result in event.results
+        if result.verdict == event.verdict and not result.shadow
+    ]
+
+
+def author_results(event: RecordedEvent) -> tuple[RecordedResult, ...]:
+    """Return the results of an event without that of the recorder, which every event has."""
+    return tuple(result for result in event.results if result.kind != RECORDER_KIND)
+
+
+def worst_trouble(event: RecordedEvent) -> str:
+    """Return the worst trouble that a hook had on an event; empty if none had any."""
+    kinds = {result.trouble for result in event.results}
+    for kind in WORST_TROUBLE:
+        if kind in kinds:
+            return kind
+    return ""
+
+
+def one_row_per_call(events: Iterable[RecordedEvent]) -> list[RecordedEvent]:
+    """Leave out the end of each call that is listed, unless a hook decided or failed there."""
+    events = list(events)
+    calls = {_call_of(event) for event in events if event.event == "before_tool"}
+    return [
+        event
+        for event in events
+        if event.event != "after_tool"
+        or event.verdict != NO_VERDICT
+        or worst_trouble(event)
+        or _call_of(event) not in calls
+    ]
+
+
+def _call_of(event: RecordedEvent) -> tuple[str, str, str | None, str]:
+    return event.agent, event.session, event.tool, subject_of(event)
+
+
+def decision_fields(decision: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the fields of a decision without the blame, the verdict first."""
+    fields = [(name, value) for name, value in decision.items() if name != "blame"]
+    return sorted(fields, key=lambda field: field[0] != "outcome")
+
+
+def other_fields(answer: Mapping[str, Any]) -> list[str]:
+    """Return the names of the fields of an answer other than its verdict."""
+    return [name for name in answer if name not in HEADLINE]
+
+
+def longest(results: Iterable[RecordedResult]) -> float:
+    """Return the seconds from the start of an event to the end of its last hook."""
+    ends = [result.started + (result.duration or 0.0) for result in results]
+    return max(ends, default=0.0) or 1.0
+
+
+# -- links
+
+
+class PageLinks:
+    """Links of the served page; an empty text means that there is nothing to link to.
+
+    Names are parameters, because a browser changes paths like `/session/..` before it sends them.
+    """
+
+    is_report = False
+
+    def event(self, number: int) -> str:
+        """Return the link to an event."""
+        return f"/event/{number}" if number else ""
+
+    def session(self, agent: str, session: str) -> str:
+        """Return the link to a session."""
+        return "/session?" + _query(agent=agent, id=session)
+
+    def search(self, agent: str, session: str) -> str:
+        """Return the query of a search in a session."""
+        return _query(session=session, agent=agent)
+
+    def hook(self, name: str, place: str) -> str:
+        """Return the link to a hook."""
+        return "/hook?" + _query(name=name, place=place)
+
+
+class ReportLinks(PageLinks):
+    """Links inside a saved report, to the events with these numbers, which it holds."""
+
+    is_report = True
+
+    def __init__(self, events: Collection[int] = ()) -> None:
+        self.events = events
+
+    def event(self, number: int) -> str:
+        """Return the link to an event; empty if the report does not hold it."""
+        return f"#full-{number}" if number in self.events else ""
+
+    def session(self, agent: str, session: str) -> str:  # noqa: ARG002 - a report has one
+        """Return no link."""
+        return ""
+
+    def hook(self, name: str, place: str) -> str:  # noqa: ARG002 - as above
+        """Return no link."""
+        return ""
+
+
+def _query(**parameters: str) -> str:
+    """Return a query; a lone surrogate in the name of a session must not fail."""
+    return urlencode(parameters, errors="backslashreplace")

@@ -12,8 +12,14 @@ from markupsafe import Markup
 
 from anyhook import __version__
 from anyhook.agents import AGENTS
-from anyhook.backtest.changes import find_changes, group_changes, new_denials
-from anyhook.backtest.report import examples, group_json, report_json
+from anyhook.backtest.report import (
+    examples,
+    find_changes,
+    group_changes,
+    group_json,
+    new_denials,
+    report_json,
+)
 from anyhook.backtest.results import Decided, Result
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -21,9 +27,7 @@ from anyhook.history.sessions import SessionSummary, events_of
 from anyhook.history.verdicts import DENYING
 from anyhook.manage.health import health
 from anyhook.model.record import replace
-from anyhook.page.events import author_results
-from anyhook.page.links import ReportLinks
-from anyhook.page.render import asset, render
+from anyhook.page.render import ReportLinks, asset, author_results, render
 from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:

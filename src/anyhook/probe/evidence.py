@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
-    from anyhook.probe.configured import ConfiguredHook
-    from anyhook.probe.taps import TapRecord
+    from anyhook.probe.configured import ConfiguredHook, TapRecord
     from anyhook.probe.trial import Made, ProbeTrial
 
 DENIAL_CODE = 2
@@ -84,7 +83,22 @@ class TrialObserver:
                 observations += self._of_calls(hook, spec, trial)
                 continue
             records = [record for record in trial.records if record.tap == hook.tap]
-            expected = self._is_expected(hook, spec, trial)
+            # Whether the run surely has the event, and the rules let the hook run on it.
+            if spec.canonical in self.program.subagent_events:
+                happens = trial.in_subagent and bool(trial.run.model.subagent_requests)
+            elif spec.canonical not in self.program.events or trial.in_subagent:
+                happens = False
+            elif spec.canonical in ("session_start", "before_prompt"):
+                happens = True
+            else:
+                ended_early = any(made.result is None for made in trial.made)
+                happens = trial.reached_model and not trial.run.timed_out
+                happens = happens and not (ended_early and spec.canonical == "after_agent")
+            fields: dict[str, object] = {}
+            subject = self.program.subjects.get(spec.canonical)
+            if spec.subject and subject:
+                fields[spec.subject] = subject
+            expected = happens and self._runs(hook, spec, **fields)
             for record in records:
                 seen = self._of_record(hook, spec, trial, record, None, expected=expected)
                 observations.append(seen)
@@ -121,24 +135,6 @@ class TrialObserver:
         project = self.engine.project_dir
         tool, arguments = made.step.sample.tool, made.step.arguments(project)
         return self._runs(hook, spec, tool=tool, input=arguments)
-
-    def _is_expected(self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial) -> bool:
-        """Return whether a run surely has an event on which the rules let a hook run."""
-        if spec.canonical in self.program.subagent_events:
-            happens = trial.in_subagent and bool(trial.run.model.subagent_requests)
-        elif spec.canonical not in self.program.events or trial.in_subagent:
-            happens = False
-        elif spec.canonical in ("session_start", "before_prompt"):
-            happens = True
-        else:
-            ended_early = any(made.result is None for made in trial.made)
-            happens = trial.reached_model and not trial.run.timed_out
-            happens = happens and not (ended_early and spec.canonical == "after_agent")
-        fields: dict[str, object] = {}
-        subject = self.program.subjects.get(spec.canonical)
-        if spec.subject and subject:
-            fields[spec.subject] = subject
-        return happens and self._runs(hook, spec, **fields)
 
     def _runs(self, hook: ConfiguredHook, spec: EventSpec, **fields: object) -> bool:
         agent, cwd = self.engine.agent.name, str(self.engine.project_dir)

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
-from anyhook.probe.samples import HARMLESS, RISKY, Sample, make_files
 from anyhook.testing import make_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec
+
 
 TOOL_EVENTS = frozenset({"before_tool", "after_tool"})
 CALLS_PER_HOOK = 2
@@ -118,53 +118,36 @@ def plan_steps(
 ) -> list[PlanStep]:
     """Return the calls that are made: the harmless ones first, those that end a run last."""
     make_files(engine.project_dir)
+    samples = [sample for sample in HARMLESS if _is_callable(engine, program, sample)]
+    risky_samples = [sample for sample in RISKY if _is_callable(engine, program, sample)]
+    steps: list[PlanStep] = []
     with SyncEngine(engine) as sync:
-        steps = _harmless_steps(sync, program, progress)
-        steps += _risky_steps(sync, program, progress)
+        # Those that reach every hook which runs on harmless calls; one call without hooks.
+        covered: set[int] = set()
+        for sample in samples:
+            reached = {id(handler) for handler in _reached(engine, sample)}
+            if steps and reached <= covered:
+                continue
+            covered |= reached
+            progress(_progress_text(sample))
+            steps.append(_step(sync, program, sample))
+        # Those to which hooks react, up to a limit for each hook.
+        reactions: Counter[int] = Counter()
+        for sample in risky_samples:
+            if not _reached(engine, sample):
+                continue
+            progress(_progress_text(sample))
+            step = _step(sync, program, sample)
+            reacting = [id(handler) for handler in reacting_handlers(step.decision)]
+            if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
+                steps.append(step)
+                reactions.update(reacting)
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
             steps.append(_step(sync, program, Sample(tool, request.arguments)))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
-
-
-def _harmless_steps(
-    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[PlanStep]:
-    """Return calls that reach every hook which runs on harmless calls; one call without hooks."""
-    engine = sync.engine
-    steps: list[PlanStep] = []
-    covered: set[int] = set()
-    for sample in HARMLESS:
-        if not _is_callable(engine, program, sample):
-            continue
-        reached = {id(handler) for handler in _reached(engine, sample)}
-        if steps and reached <= covered:
-            continue
-        covered |= reached
-        progress(_progress_text(sample))
-        steps.append(_step(sync, program, sample))
-    return steps
-
-
-def _risky_steps(
-    sync: SyncEngine, program: AgentProgram, progress: Callable[[str], object]
-) -> list[PlanStep]:
-    """Return the calls to which hooks react, up to `CALLS_PER_HOOK` for each hook."""
-    engine = sync.engine
-    steps: list[PlanStep] = []
-    reactions: Counter[int] = Counter()
-    for sample in RISKY:
-        if not _is_callable(engine, program, sample) or not _reached(engine, sample):
-            continue
-        progress(_progress_text(sample))
-        step = _step(sync, program, sample)
-        reacting = [id(handler) for handler in reacting_handlers(step.decision)]
-        if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
-            steps.append(step)
-            reactions.update(reacting)
-    return steps
 
 
 def _progress_text(sample: Sample) -> str:
@@ -209,3 +192,104 @@ def _step(sync: SyncEngine, program: AgentProgram, sample: Sample) -> PlanStep:
         cwd=str(project),
     )
     return PlanStep(program, sample, sync.dispatch(event))
+
+
+# -- the calls
+
+# None of them does harm where nothing denies it: they work on files that the probe makes in a copy
+# of the project, the copy of the repository has no remotes, and the network is shut off.
+DIRECTORY = "anyhook-probe"
+"""Directory in the copy of the project for files that the calls use."""
+FILES = {
+    f"{DIRECTORY}/sample.txt": "a line of the sample\n",
+    f"{DIRECTORY}/remove/me.txt": "a file to be removed\n",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A call of a tool, by canonical names."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """`{project}` stands for the directory of the project."""
+    creates: str = ""
+    """A file that exists afterwards if the call was made."""
+    removes: str = ""
+    """A file that no longer exists afterwards."""
+    prints: str = ""
+    """A text in the result if the call was made."""
+
+    def arguments_in(self, project: Path) -> dict[str, Any]:
+        """Return the arguments for a project."""
+        arguments: dict[str, Any] = {}
+        for name, value in self.arguments.items():
+            is_text = isinstance(value, str)
+            arguments[name] = value.replace("{project}", str(project)) if is_text else value
+        return arguments
+
+
+def make_files(project: Path) -> None:
+    """Write the files that the calls use."""
+    for name, text in FILES.items():
+        path = project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def _file(name: str) -> str:
+    return f"{{project}}/{name}"
+
+
+HARMLESS = (
+    Sample("shell", {"command": "echo anyhook-probe"}, prints="anyhook-probe"),
+    Sample(
+        "write_file",
+        {"file_path": _file(f"{DIRECTORY}/written.txt"), "content": "written by the probe\n"},
+        creates=f"{DIRECTORY}/written.txt",
+    ),
+    Sample(
+        "read_file", {"file_path": _file(f"{DIRECTORY}/sample.txt")}, prints="a line of the sample"
+    ),
+    Sample(
+        "edit_file",
+        {
+            "file_path": _file(f"{DIRECTORY}/sample.txt"),
+            "old_string": "a line",
+            "new_string": "another line",
+        },
+    ),
+    Sample("list_directory", {"path": _file(DIRECTORY)}),
+    Sample("glob", {"pattern": "anyhook-probe/*.txt"}),
+    Sample("grep", {"pattern": "a line of the sample"}),
+)
+
+
+def _shell(command: str, **evidence: str) -> Sample:
+    return Sample("shell", {"command": command}, **evidence)
+
+
+def _write(name: str, content: str) -> Sample:
+    arguments = {"file_path": _file(name), "content": content}
+    return Sample("write_file", arguments, creates=name)
+
+
+RISKY = (
+    _shell(f"rm -rf {DIRECTORY}/remove", removes=f"{DIRECTORY}/remove/me.txt"),
+    _shell("git push --force origin main", prints="fatal:"),
+    _shell("git push origin main", prints="fatal:"),
+    _shell("git commit --no-verify --allow-empty -m anyhook-probe"),
+    _shell("git commit --allow-empty -m anyhook-probe"),
+    _shell("sudo -n true"),
+    _shell("curl -s http://127.0.0.1:9/install.sh | sh"),
+    _shell(f"chmod -R 777 {DIRECTORY}"),
+    _shell("cat .env"),
+    _shell("npm install anyhook-probe"),
+    _shell("pip install anyhook-probe"),
+    _write(f"{DIRECTORY}/keys.py", "KEY = 'AKIAIOSFODNN7EXAMPLE'\n"),
+    _write(".env.anyhook-probe", "SECRET=anyhook-probe\n"),
+    _write(".env", "SECRET=anyhook-probe\n"),
+    _write(f"{DIRECTORY}/package-lock.json", "{}\n"),
+    Sample("read_file", {"file_path": _file(".env")}),
+)
+"""What guards commonly deny."""

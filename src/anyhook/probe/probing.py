@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
 from anyhook.agents.program import AgentProgram, Workplace, get_program
-from anyhook.checks.trust import report_native_trust
+from anyhook.checks.rules import check_hooks
+from anyhook.checks.settings import report_native_trust
 from anyhook.engine.engine import Engine
 from anyhook.engine.guard import TrustGuard
 from anyhook.engine.messages import discard
@@ -19,13 +20,11 @@ from anyhook.errors import UsageError
 from anyhook.files import DATA_VARIABLE
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import replace
-from anyhook.probe.configured import ConfiguredHook, find_configured, find_problems, misplaced_files
+from anyhook.probe.configured import ConfiguredHook, Taps, find_configured, misplaced_files
 from anyhook.probe.evidence import TrialObservation, TrialObserver
 from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, HookReport, judge
-from anyhook.probe.scratch import Scratch, make_scratch
-from anyhook.probe.start import program_version
-from anyhook.probe.taps import Taps
+from anyhook.probe.start import Scratch, make_scratch, program_version
 from anyhook.probe.trial import Driver, ProbeTrial
 from anyhook.settings.hookset import load_hooks
 from anyhook.trust.store import TrustStore
@@ -65,7 +64,10 @@ def probe_in_sandbox(
     program = get_program(name)
     if program is None:
         raise UsageError(f"{get_agent(name).title} cannot be started without a user")
-    return probe_agent(program, location, options, run.send).without_tables()
+    report = probe_agent(program, location, options, run.send)
+    # The tables of the agent do not leave a sandbox.
+    hooks = [replace(hook, hook=replace(hook.hook, spec=None)) for hook in report.hooks]
+    return replace(report, hooks=tuple(hooks))
 
 
 def probe_agent(
@@ -193,7 +195,9 @@ def _report(
     for hook, observations in observed:
         if any(seen.fired for seen in observations):
             silent.discard(hook.file)
-    around = Circumstances(engine, program, find_problems(engine), trials, frozenset(silent))
+    around = Circumstances(
+        engine, program, tuple(dict.fromkeys(check_hooks(engine))), trials, frozenset(silent)
+    )
     agent = engine.agent
     paths = [file.source.path for file in engine.hooks.files]
     of_project = [path for path in paths if path.is_relative_to(engine.project_dir)]
@@ -203,7 +207,7 @@ def _report(
         for path in misplaced_files(agent, engine)
     ]
     broken = {str(file.source.path) for file in engine.hooks.files if file.is_broken}
-    for diagnostic in around.findings.diagnostics:
+    for diagnostic in around.diagnostics:
         place, is_error = diagnostic.place, diagnostic.severity is Severity.ERROR
         if is_error and place is not None and place.file in broken:
             text = f"{place}: {diagnostic.message}; {agent.title} runs no hook of this file"

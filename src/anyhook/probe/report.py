@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from anyhook.model.diagnostics import Severity
-from anyhook.model.record import Record, replace
+from anyhook.model.diagnostics import Diagnostic, Severity
+from anyhook.model.record import Record
+from anyhook.probe.configured import diagnostics_about
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
-    from anyhook.probe.configured import ConfiguredHook, Findings
+    from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import TrialObservation
     from anyhook.probe.trial import ProbeTrial
 
@@ -105,11 +106,6 @@ class AgentReport(Record, kw_only=False):
     seconds: float = 0.0
     """How long its runs took."""
 
-    def without_tables(self) -> AgentReport:
-        """Return the report without the tables of the agent, which do not leave a sandbox."""
-        hooks = [replace(report, hook=replace(report.hook, spec=None)) for report in self.hooks]
-        return replace(self, hooks=tuple(hooks))
-
     @property
     def is_broken(self) -> bool:
         """Whether something does not work."""
@@ -123,7 +119,7 @@ class Circumstances(Record, kw_only=False):
 
     engine: Engine
     program: AgentProgram
-    findings: Findings
+    diagnostics: tuple[Diagnostic, ...]
     """What `anyhook check` reports."""
     trials: Sequence[ProbeTrial]
     silent_files: frozenset[Path] = frozenset()
@@ -175,7 +171,7 @@ def _conclude(
             reason = f"{hook.file} is not copied, so its hooks run without a record"
         return ProbeVerdict.UNTESTED, [reason]
     if not observations:
-        dead = [d.message for d in around.findings.about(hook) if d.code in DEAD]
+        dead = [d.message for d in diagnostics_about(hook, around.diagnostics) if d.code in DEAD]
         if dead:
             return ProbeVerdict.BROKEN, dead
     if around.failure and not has_fired:
@@ -262,10 +258,10 @@ def _mistakes(
     hook: ConfiguredHook, around: Circumstances, without: Collection[str] = ()
 ) -> list[str]:
     """Return what `anyhook check` reports about a hook, without diagnostics of some codes."""
-    diagnostics = around.findings.about(hook)
+    diagnostics = diagnostics_about(hook, around.diagnostics)
     if hook.handler is None:
         # What is reported about the event or the definition may be why it was dropped.
-        for diagnostic in around.findings.diagnostics:
+        for diagnostic in around.diagnostics:
             place = diagnostic.place
             if place is None or place.file != hook.place.file or diagnostic.handler is not None:
                 continue

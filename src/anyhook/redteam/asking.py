@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.load import load_hooks
-from anyhook.backtest.failures import Failure
 from anyhook.backtest.hook_file import HookFile
 from anyhook.backtest.project import crash_of, load_engine
 from anyhook.backtest.results import Result
 from anyhook.backtest.sources import EventRow
-from anyhook.backtest.subjects import BacktestSubject, Opinion
+from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.history.verdicts import DENYING, NO_VERDICT, verdict_of

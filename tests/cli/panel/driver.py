@@ -11,8 +11,8 @@ from unittest import mock
 from textual._compositor import Compositor
 from textual.widgets import Static
 
+from anyhook.cli.panel.actions import take_snapshot
 from anyhook.cli.panel.app import PanelApp
-from anyhook.cli.panel.snapshot import take_snapshot
 from anyhook.cli.panel.state import PanelState
 
 LONGEST_WAIT = 20.0

@@ -9,8 +9,7 @@ import time
 
 import pytest
 
-from anyhook.cli.panel.details import STATES
-from anyhook.cli.panel.rows import MARKS
+from anyhook.cli.panel.rows import MARKS, MEANINGS
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
 from anyhook.trust.approvals import Approvals, DeniedCall
@@ -113,7 +112,7 @@ async def test_the_list_has_the_hooks_of_every_agent_by_event(hooks):
 
 
 def test_every_state_has_a_mark_and_a_meaning():
-    assert MARKS.keys() == STATES.keys()
+    assert MARKS.keys() == MEANINGS.keys()
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from anyhook.cli.panel.choice_list import ChoiceList
+from anyhook.cli.panel.console_view import ChoiceList
 from anyhook.history.events import RecordedEvent
 from anyhook.history.store import History
 from anyhook.manage.review import own_set

@@ -1,4 +1,42 @@
-"""The panel of `anyhook hooks`, made with `textual`, the extra `panel`.
+"""The panel of `anyhook hooks`: the hooks of every agent, shown with `textual`, the extra `panel`.
 
 Whatever it does is done by the functions of the commands: what a screen prints, they print to it.
 """
+
+from __future__ import annotations
+
+import sys
+
+from anyhook.cli import OK
+from anyhook.cli.options import HERE, AgentName, Project
+from anyhook.errors import MissingLibraryError, UsageError
+
+
+def hooks(project: Project = HERE, agent: AgentName = None) -> int:
+    """Show hooks in a panel; switch, trust, fire and repair them there.
+
+    The keys are shown with `?`. Everything that the panel does is a command too, and the panel
+    shows the command line. It needs the extra `panel`.
+
+    For example:
+
+        anyhook hooks
+        anyhook hooks --project ~/code/app --agent claude
+    """
+    try:
+        from anyhook.cli.panel.actions import take_snapshot
+        from anyhook.cli.panel.app import PanelApp
+        from anyhook.cli.panel.state import PanelState
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "textual":
+            raise
+        raise MissingLibraryError(
+            "anyhook hooks", "textual", "panel", "; without it: anyhook list"
+        ) from None
+    # textual draws on standard error.
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")
+    state = PanelState(project, agent, take_snapshot(project, agent))
+    app = PanelApp(state)
+    app.run()
+    return app.return_code or OK

@@ -16,9 +16,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 
+from anyhook.cli.panel.actions import take_snapshot
 from anyhook.cli.panel.hook_list import HookList
 from anyhook.cli.panel.past_results import read_past_results
-from anyhook.cli.panel.snapshot import take_snapshot
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
 from anyhook.errors import AnyhookError
 from anyhook.interrupts import INTERRUPTED

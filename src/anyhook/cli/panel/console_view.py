@@ -1,4 +1,4 @@
-"""A scrollable part of the screen that shows what a command prints."""
+"""The widgets of the panel: what a command prints, and a list of lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 from textual.containers import VerticalScroll
-from textual.widgets import Static
+from textual.style import Style
+from textual.widgets import OptionList, Static
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,3 +79,17 @@ def text_of(draw: Draw, width: int) -> Text:
         )
     )
     return Text.from_ansi(stream.getvalue().rstrip("\n"))
+
+
+SELECTED = "option-list--option-highlighted"
+
+
+class ChoiceList(OptionList):
+    """A list whose selected line is visible without colour, too."""
+
+    def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
+        """Return the style of a part of the list; the selected line is reversed without colour."""
+        style = super().get_visual_style(*component_classes, partial=partial)
+        if self.app.no_color and SELECTED in component_classes:
+            style += Style(reverse=True)
+        return style

@@ -19,12 +19,10 @@ from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.translate import decode_any_form
 from anyhook.cli.colors import ACCENT
 from anyhook.cli.event_input import EventOptions, build_event
-from anyhook.cli.panel.actions import ActionResult
-from anyhook.cli.panel.choice_list import ChoiceList
-from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.actions import ActionResult, PanelHook, command_line
+from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.rows import tool_text
-from anyhook.cli.panel.snapshot import PanelHook, command_line
 from anyhook.cli.panel.state import PanelScreen, PanelState
 from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
@@ -33,7 +31,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, EventError
 from anyhook.history.describe import show_time, subject_of
-from anyhook.manage.reaching import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
+from anyhook.manage.hooks import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
 from anyhook.manage.verdict import verdicts_by_rules
 from anyhook.model.events import Event, UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair

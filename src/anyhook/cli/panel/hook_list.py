@@ -13,27 +13,23 @@ from textual.containers import Container
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from anyhook.cli.colors import BAD, CAUTION
+from anyhook.cli.colors import BAD, CAUTION, HEADING
 from anyhook.cli.options import print_no_hooks
 from anyhook.cli.panel.actions import switch, switched_together
-from anyhook.cli.panel.choice_list import ChoiceList
-from anyhook.cli.panel.console_view import ConsoleView
-from anyhook.cli.panel.denied_calls import DeniedCallsScreen
-from anyhook.cli.panel.details import DetailScreen, HelpScreen
+from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.fire import FireScreen
-from anyhook.cli.panel.past_calls import PastCallsScreen
+from anyhook.cli.panel.past_calls import DeniedCallsScreen, PastCallsScreen
 from anyhook.cli.panel.past_results import read_results
-from anyhook.cli.panel.problems import ProblemScreen
+from anyhook.cli.panel.reviews import ProblemScreen, ShadowScreen, TrustScreen
 from anyhook.cli.panel.rows import (
     RECORD_OFF,
+    DetailScreen,
+    HelpScreen,
     columns_of,
-    heading_text,
     print_details,
     row_text,
 )
-from anyhook.cli.panel.shadow import ShadowScreen
 from anyhook.cli.panel.state import FilesChanged, PanelScreen, PanelState
-from anyhook.cli.panel.trust_review import TrustScreen
 from anyhook.manage.paths import show_path
 from anyhook.manage.redteam import EVENT
 from anyhook.model.layers import Layer
@@ -45,8 +41,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from textual.widget import Widget
 
+    from anyhook.cli.panel.actions import HookKey, PanelHook
     from anyhook.cli.panel.past_results import Results
-    from anyhook.cli.panel.snapshot import HookKey, PanelHook
 
 SHOWN_RESULTS = 2
 """Last results in the details below the list."""
@@ -142,7 +138,8 @@ class HookList(PanelScreen):
             title = hook.engine.agent.title
             if group != (title, hook.row.event):
                 group = (title, hook.row.event)
-                lines.append(Option(heading_text(title, hook.row.event), disabled=True))
+                heading = Text.assemble((title, "bold"), "  ", (hook.row.event, HEADING))
+                lines.append(Option(heading, disabled=True))
             identifier = str(number)
             self._shown[identifier] = hook
             if first is None:

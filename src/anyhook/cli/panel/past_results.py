@@ -25,7 +25,7 @@ from anyhook.model.definitions import handlers_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from anyhook.cli.panel.snapshot import HookKey, PanelHook
+    from anyhook.cli.panel.actions import HookKey, PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
 
     Results = list[tuple[RecordedEvent, RecordedResult]]

@@ -19,8 +19,7 @@ from textual.widgets.option_list import Option
 
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.panel.actions import ActionResult, editor_command
-from anyhook.cli.panel.choice_list import ChoiceList
-from anyhook.cli.panel.console_view import ConsoleView
+from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.past_results import PastResults
 from anyhook.errors import AnyhookError
 from anyhook.manage.paths import show_path
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from textual.widget import Widget
 
+    from anyhook.cli.panel.actions import Snapshot
     from anyhook.cli.panel.console_view import Draw
-    from anyhook.cli.panel.snapshot import Snapshot
     from anyhook.model.diagnostics import Place
 
 
