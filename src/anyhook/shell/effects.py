@@ -233,8 +233,7 @@ def _find(finder: _Finder) -> Iterator[Effect]:
             text = root.text if name is None else f"{root.text}/**/{name.text}"
             kind = PATTERN if deletes and root.kind != VAGUE else VAGUE
             # What a test such as `-mtime +30` leaves is not known.
-            has_tests = not read.options.keys() <= FIND_WITHOUT_TESTS
-            is_likely = name is None and has_tests
+            is_likely = name is None and not read.options.keys() <= FIND_WITHOUT_TESTS
             target = Value(text, kind)
             yield from finder.path("deletes", target, is_recursive=True, is_likely=is_likely)
     written = [*read.values("-fprint", "-fprint0", "-fls"), *read.values("-fprintf")[:1]]
