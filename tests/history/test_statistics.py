@@ -61,3 +61,27 @@ def test_a_search_until_a_time_finds_events_in_any_order_of_storing(tmp_path):
         found = search(history, Filter(until=NOW + 3))
         assert [one.time - NOW for one in found] == [2, 1]
         assert search(history, Filter(until=NOW)) == []
+
+
+def test_a_percentile_is_the_value_that_a_share_does_not_exceed():
+    values = [float(number) for number in range(1, 21)]
+
+    assert hooks.percentile(values, 0.95) == 19
+    assert hooks.percentile([2.0, 1.0], 0.5) == 1
+    assert hooks.percentile([3.0], 0.0) == 3
+    assert hooks.percentile([], 0.5) is None
+
+
+def test_runs_of_a_project_are_those_of_its_events(tmp_path):
+    with History.open(tmp_path) as history:
+        history.add(
+            [
+                event(1, session="s1", project="/work/a", results=results()),
+                event(2, session="s2", project="/work/ab", results=results()),
+            ]
+        )
+        numbers = list(hooks.hook_versions(history, "guard", ""))
+        for project, count in (("/", 2), ("/work", 2), ("/work/a", 1), ("", 2), ("/wor", 0)):
+            assert len(hooks.hook_runs(history, numbers, project=project)) == count
+            if project:
+                assert len(search(history, Filter(project=project))) == count

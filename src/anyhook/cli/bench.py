@@ -19,6 +19,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.history.hooks import percentile
 from anyhook.manage.hooks import reaching_fields
 from anyhook.manage.scope import scope_of
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
@@ -63,10 +64,8 @@ class HookCost:
 
     def quantile(self, percent: int) -> float | None:
         """Return the milliseconds that a share of the calls did not exceed."""
-        if not self.seconds:
-            return None
-        ordered = sorted(self.seconds)
-        return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)] * MS
+        seconds = percentile(self.seconds, percent / 100)
+        return None if seconds is None else seconds * MS
 
     def to_json(self) -> dict[str, Any]:
         """Return the cost for programs."""

@@ -97,7 +97,9 @@ def _has_result(number: str, condition: str, columns: Iterable[str]) -> str:
 
 
 def in_project(directory: str) -> tuple[str, list[str]]:
-    """Return the condition on sessions of a project, or of those below a directory."""
+    """Return the condition on sessions of a project and of those below it; empty for all."""
+    if not directory:
+        return "TRUE", []
     directory = storable(directory)
     below = directory.rstrip("/") + "/"
     # A range, because a name may hold the wildcards of LIKE.

@@ -6,6 +6,7 @@ how far it is and Ctrl-C ends it. A question about the latest runs reads a bound
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from heapq import merge
@@ -13,6 +14,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from anyhook.history.filters import in_project
 from anyhook.history.rows import storable
 from anyhook.history.sessions import get_event, position_of
 from anyhook.history.spans import numbers_between
@@ -195,11 +197,10 @@ class HookSummary(RunCounts):
 
 
 def percentile(values: list[float], share: float) -> float | None:
-    """Return a percentile; `None` of no values."""
+    """Return the value that a share of the values do not exceed; `None` of no values."""
     if not values:
         return None
-    ordered = sorted(values)
-    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+    return sorted(values)[max(0, math.ceil(len(values) * share) - 1)]
 
 
 class HookSummaries(NamedTuple):
@@ -307,15 +308,15 @@ def hook_runs(
     The runs of each version are read backwards in the index and put together as far as they are
     needed: SQLite would sort all runs of all versions.
     """
+    of_project, directories = in_project(project)
     versions = [
         history.connection.execute(
             "SELECT hook_id, event_id, time, results.verdict, trouble, duration, shadow"
             " FROM results CROSS JOIN events ON events.id = event_id"
             " CROSS JOIN sessions ON sessions.id = session_id"
             " WHERE hook_id = ? AND (? = '' OR agent = ?) AND (? = '' OR event = ?)"
-            " AND (? = '' OR project = ? OR substr(project, 1, length(?) + 1) = ? || '/')"
-            " ORDER BY event_id DESC",
-            (number, agent, agent, event, event, *[storable(project)] * 4),
+            f" AND {of_project} ORDER BY event_id DESC",
+            (number, agent, agent, event, event, *directories),
         )
         for number in hook_ids
     ]
@@ -378,8 +379,7 @@ _GROUPS = (
     " AND (file = ? OR label = ?)))"
     " FROM events JOIN sessions ON sessions.id = session_id"
     " WHERE started >= ? AND time >= ? AND agent = ? AND event = ?"
-    " AND (? = '' OR project = ? OR substr(project, 1, length(?) + 1) = ? || '/')"
-    " GROUP BY tool"
+    " AND {of_project} GROUP BY tool"
 )
 
 
@@ -389,8 +389,9 @@ def reach_of(history: History, question: ReachQuestion, listens_to: Callable[[in
     `listens_to` returns whether the hook listens to the event of a number. It is asked once for
     each tool.
     """
+    of_project, directories = in_project(question.project)
     rows = history.connection.execute(
-        _GROUPS,
+        _GROUPS.format(of_project=of_project),
         (
             storable(question.file),
             question.label,
@@ -398,7 +399,7 @@ def reach_of(history: History, question: ReachQuestion, listens_to: Callable[[in
             question.since,
             question.agent,
             question.event,
-            *[storable(question.project)] * 4,
+            *directories,
         ),
     )
     matched = reached = 0
