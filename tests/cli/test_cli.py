@@ -433,6 +433,18 @@ def test_list_fits_a_terminal_of_80_columns(world, run, monkeypatch):
     assert max(map(len, lines)) <= 80
 
 
+def test_list_shows_a_reason_of_several_hooks_once(world, run):
+    hooks = [hook("p", "nowhere-a x"), hook("q", "nowhere-a y"), hook("r", "nowhere-b")]
+    world.settings("user", settings(*hooks))
+
+    _, out, _ = run("list")
+
+    assert "broken  p, q: there is no program 'nowhere-a' on the PATH\n" in out.replace(
+        "  \n", "\n"
+    )
+    assert "broken  r: there is no program 'nowhere-b' on the PATH  " in out
+
+
 def test_list_without_hooks_shows_where_it_looked(world, run):
     _, out, _ = run("list")
 

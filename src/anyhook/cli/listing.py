@@ -12,7 +12,7 @@ from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import console, health_members, members, print_json
 from anyhook.cli.render import WIDE, health_text, make_table, print_diagnostics, show_place
-from anyhook.manage.health import Health, HealthWord, health
+from anyhook.manage.health import Health, HealthWord, HookHealth, health
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.model.diagnostics import Diagnostic, Severity
@@ -119,13 +119,17 @@ def _print_hooks(out: Console, engine: Engine, rows: list[HookRow], engine_healt
 
 
 def print_broken(out: Console, engine: Engine, engine_health: Health) -> None:
-    """Print which hooks cannot do their work, and why."""
+    """Print which hooks cannot do their work, and why, each reason once."""
+    by_reason: dict[str, list[HookHealth]] = {}
     for hook in engine_health.hooks:
         if hook.word is HealthWord.BROKEN:
-            text = f"  {hook.row.label}: {hook.evidence}  "
-            place = show_place(hook.place, engine.project_dir)
-            line = Text.assemble(("broken", BAD), text, (place, "dim"))
-            out.print(line, soft_wrap=True)
+            by_reason.setdefault(hook.evidence, []).append(hook)
+    for reason, hooks in by_reason.items():
+        names = ", ".join(dict.fromkeys(hook.row.label for hook in hooks))
+        # The places of several hooks are in the table.
+        place = show_place(hooks[0].place, engine.project_dir) if len(hooks) == 1 else ""
+        line = Text.assemble(("broken", BAD), f"  {names}: {reason}  ", (place, "dim"))
+        out.print(line, soft_wrap=True)
 
 
 def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Health) -> Table:
