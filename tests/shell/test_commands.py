@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,6 +35,7 @@ def words_of(line, **kwargs):
         ("stdbuf -oL rm a", ["rm a"]),
         ("dbus-run-session -- rm a", ["rm a"]),
         ("start-stop-daemon rm a", ["rm a"]),
+        ("/lib64/ld-linux-x86-64.so.2 /bin/rm a", ["rm a"]),
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
         ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
         ("run0 --user=ada -D /x rm a", ["rm a"]),
@@ -358,3 +361,14 @@ def test_the_work_grows_with_the_length_and_not_faster(unit):
     small, large = work(100), work(400)
 
     assert large < 8 * small + 20_000
+
+
+WAYS_TO_RUN = Path(__file__).parents[1] / "data" / "shell" / "ways_to_run.txt"
+"""Lines with which bash runs a program `mark`; `⏎` stands for a line break."""
+
+
+@each("line", [line.replace("⏎", "\n") for line in WAYS_TO_RUN.read_text("utf-8").splitlines()])
+def test_every_way_to_run_a_program_is_noticed(line):
+    event = make_event("before_tool", agent="claude", tool="shell", input={"command": line})
+
+    assert event.runs("mark")

@@ -35,7 +35,8 @@ RUNNERS: dict[str, Runner] = {
         " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice"
         " nocorrect noglob nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0"
         " setpriv setsid start-stop-daemon stdbuf strace systemd-run time torsocks toybox"
-        " unbuffer unshare uvx valgrind winpty xargs xvfb-run".split(),
+        " unbuffer unshare uvx valgrind winpty xargs xvfb-run ld.so ld-linux.so.2"
+        " ld-linux-x86-64.so.2 ld-linux-aarch64.so.1".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
