@@ -178,7 +178,7 @@ def prints_variables(command):
     names = "$" + " $".join(command.operands)
     match command.program:
         case "env":  # with a command to run, it is not among the commands
-            return command.options.keys().isdisjoint({"--help", "--version"})
+            return not re.search(r"--(?:split|ignore)", " ".join(command.options))
         case "set":
             return not text
         case "printenv":
@@ -305,7 +305,7 @@ file .env; stat .env; wc -l .env; md5sum .env
 printenv PATH; node -p process.env.PATH
 declare -p PATH
 declare -a tokens
-env NODE_ENV=test npm test
+env NODE_ENV=test npm test; env -i A=1; env -S 'A=1 ls'
 export A=1
 set -e
 gh auth status
