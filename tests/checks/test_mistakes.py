@@ -378,7 +378,7 @@ def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, ch
         ("anyhook run {file} --agent claude", None, ""),
         ("anyhook run {file}", None, ""),
         ('python3 {file} --agent "$AGENT"', None, ""),
-        ("anyhook shim --from gemini --to claude -- 'python3 {file}'", None, ""),
+        ("anyhook shim --as gemini -- 'python3 {file} --agent gemini'", None, ""),
     ],
 )
 def test_a_hook_file_that_is_started_for_another_agent_is_found(

@@ -19,6 +19,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
+from anyhook.shell.words import split_tokens
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
 
@@ -193,8 +194,11 @@ def other_agents_named(hook: CheckedHook) -> Iterator[Diagnostic]:
     """Report a hook file that is started with the name of another agent than that of its settings.
 
     An agent that does not have the event cannot read it: the hook decides nothing. One that has it
-    may name tools and write answers in another way.
+    may name tools and write answers in another way. What the shim starts gets the events of the
+    agent that the shim names.
     """
+    if "shim" in split_tokens(hook.handler.command or ""):
+        return
     for start in find_starts(hook):
         name = _named_agent(start.arguments)
         if name in (None, hook.engine.agent.name) or not scan(start.script):
