@@ -22,8 +22,9 @@ KINDS_OF_METAVARS = {
     "ID": "call",
     "NAME | FILE": "guard",
     "RULES": "rules",
+    "settings|EVENT": "event",
 }
-KINDS_OF_NAMES = frozenset({"event", "session", "tool", "hook", "outcome", "scope"})
+KINDS_OF_NAMES = frozenset({"agent", "event", "session", "tool", "hook", "outcome", "scope"})
 """Names of parameters that are kinds, too."""
 MAX_HELP = 60
 

@@ -39,7 +39,7 @@ class UsageError(AnyhookError):
 
 
 class MissingLibraryError(UsageError):
-    """A library of an extra is not installed. The message has the command that installs it.
+    """A library of an extra is not installed. The message names the extra, and what to run.
 
     The command names libraries and not anyhook, which may come from a directory. It fits the
     environment: pipx, one without pip (uv makes such ones), or any other.
@@ -52,7 +52,8 @@ class MissingLibraryError(UsageError):
     """
 
     def __init__(self, feature: str, library: str, extra: str, otherwise: str = "") -> None:
-        super().__init__(f"{feature} needs {library}: {_install_command(extra)}{otherwise}")
+        what = f"{library} (the extra anyhook[{extra}])"
+        super().__init__(f"{feature} needs {what}: {_install_command(extra)}{otherwise}")
 
 
 def _install_command(extra: str) -> str:

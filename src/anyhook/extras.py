@@ -29,5 +29,5 @@ def needs_extra(package: str, library: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "anyhook").partition(".")[0] == "anyhook":
             raise
-        advice = MissingLibraryError(package, f"{library} (the extra anyhook[{extra}])", extra)
+        advice = MissingLibraryError(package, library, extra)
         raise ModuleNotFoundError(str(advice), name=error.name) from None

@@ -368,6 +368,41 @@ def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, ch
     assert "background-guard" not in check()[1]
 
 
+@pytest.mark.parametrize(
+    ("command", "severity", "words"),
+    [
+        ("anyhook run {file} --agent gemini", "error", "Gemini CLI does not have"),
+        ("python3 {file} --agent=terminai --shadow", "error", "TerminaI does not have"),
+        ("anyhook run {file} --agent gemnii", "error", "there is no agent 'gemnii'"),
+        ("anyhook run {file} --agent qwen", "warning", "as for Qwen Code"),
+        ("anyhook run {file} --agent claude", None, ""),
+        ("anyhook run {file}", None, ""),
+        ('python3 {file} --agent "$AGENT"', None, ""),
+        ("anyhook shim --as gemini -- 'python3 {file} --agent gemini'", None, ""),
+    ],
+)
+def test_a_hook_file_that_is_started_for_another_agent_is_found(
+    project, check, command, severity, words
+):
+    text = (
+        "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n\n\n"
+        "@hooks.before_tool('shell')\ndef guard(event):\n    return deny('no')\n\n\n"
+        "hooks.run()\n"
+    )
+    file = script(project, "guard.py", text)
+    settings = write_settings(project, hooks(command.format(file=file)))
+
+    diagnostic = check()[1].get("wrong-agent")
+
+    if severity is None:
+        assert diagnostic is None
+        return
+    assert diagnostic["severity"] == severity
+    assert words in diagnostic["message"]
+    assert "write --agent claude, or leave the option out" in diagnostic["message"]
+    assert (diagnostic["file"], diagnostic["line"]) == (str(settings), 7)
+
+
 def test_strict_fails_on_warnings(project, check):
     write_settings(project, hooks("true", timeout=5000))
 

@@ -80,6 +80,10 @@ def test_agents_events_and_tools_are_completed():
         "WebFetch",
         "WebSearch",
     ]
+    for command in ("backtest", "serve", "dispatch", "history replay", "history report"):
+        assert words(*command.split(), "--agent", "cl") == ["claude"]
+    assert words("migrate", "--from", "cl") == words("migrate", "--to", "cl") == ["claude"]
+    assert words("agents", "schema", "PreToolUse") == ["PreToolUse"]
     assert "before_tool" in words("fire", "before_")
     assert "before_tool" in words("history", "search", "--event", "before_t")
 

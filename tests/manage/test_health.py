@@ -303,6 +303,19 @@ def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, l
     assert only(here, "claude").word is HealthWord.WORKS
 
 
+@pytest.mark.parametrize("line", ["python3 FILE --agent gemini", "anyhook run FILE --agent nobody"])
+def test_a_hook_file_that_is_started_for_another_agent_is_broken(here, run, line):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    hook = only(here, "claude")
+
+    assert hook.word is HealthWord.BROKEN
+    assert "write --agent claude" in hook.evidence
+    assert hook.place.file == str(here / ".claude" / "settings.json")
+
+
 @pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
 @pytest.mark.parametrize(
     ("subjects", "matcher", "word"),

@@ -57,6 +57,31 @@ def test_a_source_is_asked_for_where_several_have_hooks(world, run, claude):
     assert (code, "did you mean 'codex'" in " ".join(err.split())) == (64, True)
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ("--agent claude", "--agent {target}"),
+        ("--agent='claude' --timeout 5", "--agent={target} --timeout 5"),
+        ("--agent gemini", "--agent gemini"),
+        ("", ""),
+    ],
+)
+@pytest.mark.parametrize("target", ["codex", "terminai"])
+def test_a_hook_file_is_started_for_the_agent_that_it_moves_to(
+    world, run, monkeypatch, target, options, expected
+):
+    monkeypatch.chdir(world.project)
+    text = "from anyhook.authoring import Hooks\nhooks = Hooks()\nhooks.run()\n"
+    world.write(world.project / "guard.py", text)
+    command = f"anyhook run guard.py {options}".strip()
+    world.write(world.project / ".claude" / "settings.json", settings(command))
+
+    _, out, _ = run("migrate", "--from", "claude", "--to", target, "--dry-run", "--json")
+
+    moved = f"anyhook run guard.py {expected.format(target=target)}".strip()
+    assert json.dumps(moved) in json.loads(out)["text"]
+
+
 def test_a_project_without_hooks_is_said_to_have_none(world, run, monkeypatch):
     monkeypatch.chdir(world.project)
     world.write(world.home / ".claude" / "settings.json", settings("./guard.sh"))

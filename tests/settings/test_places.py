@@ -7,7 +7,7 @@ import json
 from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
-from anyhook.settings.detect import agents_with_hooks
+from anyhook.settings.detect import agents_with_hooks, choose_agent
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.sources import Location, find_sources, own_places, places, written_file
 
@@ -135,6 +135,26 @@ def test_a_claude_project_belongs_to_claude_alone(tmp_path):
     agents = agents_with_hooks(tmp_path, home=tmp_path / "home", environ={})
 
     assert [settings.agent for settings in agents] == ["claude"]
+
+
+def test_recorders_do_not_count_as_hooks_of_several_agents(tmp_path):
+    home = tmp_path / "home"
+    recorder = "python3 /lib/anyhook/authoring/recorder.py"
+    files = (home / ".claude" / "settings.json", home / ".qwen" / "settings.json")
+    for file in files:
+        write(file, recorder)
+    agents = agents_with_hooks(tmp_path, home=home, environ={})
+    write(files[1], "true")
+    with_hook = agents_with_hooks(tmp_path, home=home, environ={})
+
+    assert [settings.files for settings in agents] == [(file,) for file in files]
+    assert [problem.code for problem in choose_agent(agents, None).diagnostics] == ["agent-assumed"]
+    assert choose_agent(agents[:1], None).agent == "claude"
+    assert choose_agent(with_hook, None).agent == "qwen"
+    assert choose_agent(with_hook, None).diagnostics == ()
+    # The named agent has only a recorder, so nothing guards it.
+    (problem,) = choose_agent(with_hook, "claude").diagnostics
+    assert (problem.code, problem.severity) == ("other-agent", "warning")
 
 
 def test_settings_that_cannot_be_looked_at_count_as_hooks(tmp_path):

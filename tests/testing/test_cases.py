@@ -239,6 +239,7 @@ def test_yaml_without_its_library_is_explained(world, run, write, monkeypatch):
     code, _, err = run("test", write(YAML, "cases.yaml"))
 
     assert code == 64
+    assert "the extra anyhook[yaml]" in " ".join(err.split())
     assert "pyyaml>=" in err
 
 

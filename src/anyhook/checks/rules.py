@@ -55,6 +55,7 @@ HOOK_RULES = (
     settings.timeout_units,
     settings.command_syntax,
     settings.unknown_variables,
+    settings.other_agents_named,
     check_scripts,
     settings.duplicates,
 )

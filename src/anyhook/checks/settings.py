@@ -7,21 +7,24 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyhook.agents import NAMES, get_agent
+from anyhook.authoring.inspect import scan
 from anyhook.checks.interpreters import check_shell
-from anyhook.checks.started_scripts import started_paths
+from anyhook.checks.started_scripts import find_starts, started_paths
 from anyhook.engine.dead_matchers import check_matcher
 from anyhook.engine.startable import check_start, variables_of_others
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
-from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
+from anyhook.shell.words import split_tokens
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
@@ -185,6 +188,45 @@ def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
             hint = f"did you mean {suggestion}?"
         text = f"{hook.form.title} sets no variable {name}; {hint}"
         yield hook.diagnose("unknown-variable", text)
+
+
+def other_agents_named(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a hook file that is started with the name of another agent than that of its settings.
+
+    An agent that does not have the event cannot read it: the hook decides nothing. One that has it
+    may name tools and write answers in another way. What the shim starts gets the events of the
+    agent that the shim names.
+    """
+    if "shim" in split_tokens(hook.handler.command or ""):
+        return
+    for start in find_starts(hook):
+        name = _named_agent(start.arguments)
+        if name in (None, hook.engine.agent.name) or not scan(start.script):
+            continue
+        problem, severity = f"there is no agent {name!r}", Severity.ERROR
+        if name in NAMES:
+            named = get_agent(name)
+            wire = hook.spec.wire
+            problem = f"it reads the event {wire}, which {named.title} does not have"
+            if wire in named.form_with_event(wire).by_wire:
+                # Another agent may read the settings file of the agent that is named.
+                if hook.handler.form:
+                    continue
+                problem = f"it reads and answers {wire} as for {named.title}"
+                severity = Severity.WARNING
+        own = hook.engine.agent.name
+        text = f"with --agent {name}, {problem}; write --agent {own}, or leave the option out"
+        yield hook.diagnose("wrong-agent", text, severity=severity)
+
+
+def _named_agent(arguments: Sequence[str]) -> str | None:
+    """Return the agent that the arguments of a hook file name; `None` if that is not known."""
+    name = None
+    for number, word in enumerate(arguments):
+        option, has_value, value = word.partition("=")
+        if option == "--agent":
+            name = value if has_value else "".join(arguments[number + 1 : number + 2])
+    return None if name is None or "$" in name else name
 
 
 def shell_syntax_problem(line: str) -> str | None:

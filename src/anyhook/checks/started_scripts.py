@@ -65,19 +65,23 @@ class StartedScript(NamedTuple):
     is_named: bool
 
 
-class _Start(NamedTuple):
-    """The path of a script and the word that names its interpreter; `None` if its first line does.
+class Start(NamedTuple):
+    """The start of a script by a command.
 
-    The path may not exist.
+    Attributes:
+        script: Its path, which may not exist.
+        interpreter: The word that names its interpreter; `None` if its first line does.
+        arguments: The words after it, with a `$` in those that are not known.
     """
 
     script: Path
     interpreter: str | None
+    arguments: tuple[str, ...]
 
 
 def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
     """Yield the scripts that a hook surely starts and whose interpreter can check them."""
-    for start in _starts(hook):
+    for start in find_starts(hook):
         script = _read(hook, start)
         if script is not None:
             yield script
@@ -85,11 +89,12 @@ def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
 
 def started_paths(hook: CheckedHook) -> Iterator[Path]:
     """Yield the paths of the scripts that a hook surely starts; they may not exist."""
-    for start in _starts(hook):
+    for start in find_starts(hook):
         yield start.script
 
 
-def _starts(hook: CheckedHook) -> Iterator[_Start]:
+def find_starts(hook: CheckedHook) -> Iterator[Start]:
+    """Yield the scripts that a hook surely starts, as its command starts them."""
     if not hook.is_command:
         return
     base = _directory(hook)
@@ -105,7 +110,8 @@ def _starts(hook: CheckedHook) -> Iterator[_Start]:
         script, interpreter = _start_of(texts)
         if script is not None and "$" not in script:
             path = Path(os.path.normpath(base / os.path.expanduser(script)))
-            yield _Start(path, interpreter)
+            arguments = texts[texts.index(script) + 1 :]
+            yield Start(path, interpreter, tuple(arguments))
 
 
 def _directory(hook: CheckedHook) -> Path:
@@ -167,7 +173,7 @@ def _first_argument(language: str, arguments: Sequence[str]) -> str | None:
     return None
 
 
-def _read(hook: CheckedHook, start: _Start) -> StartedScript | None:
+def _read(hook: CheckedHook, start: Start) -> StartedScript | None:
     """Read a script and find its interpreter; `None` without one."""
     path = start.script
     if path.suffix in _OTHER_LANGUAGES:

@@ -51,12 +51,17 @@ def migrate(
         str | None,
         typer.Option(
             "--from",
+            metavar="AGENT",
             help=f"Whose hooks: {', '.join(CODING_AGENTS)}; by default the agent that has some.",
         ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--to", help="The agent to move them to; by default the only other one here."),
+        typer.Option(
+            "--to",
+            metavar="AGENT",
+            help="The agent to move them to; by default the only other one here.",
+        ),
     ] = None,
     project: Project = HERE,
     scope: Annotated[

@@ -42,6 +42,8 @@ BREAKING = frozenset(
     "script-syntax background-guard companion-missing companion-changed switch-missing".split()
 )
 """Codes of diagnostics with which a hook cannot do its work."""
+ERRORS = frozenset({"no-shebang", "wrong-agent"})
+"""Codes of diagnostics with which a hook cannot do its work if they are errors."""
 IGNORED_FILE = frozenset({"not-plain-json", "settings-dropped", "settings-kept"})
 """Codes of diagnostics with which an agent runs no hook of a whole settings file."""
 NO_HOOKS = frozenset({"switch-missing"})
@@ -189,7 +191,8 @@ class _Facts:
                 self.of_file.setdefault(fact.place.file, fact)
                 continue
             # As a warning, `no-shebang` stands for a script that the system starts nevertheless.
-            cannot_start = fact.code == "no-shebang" and fact.severity is Severity.ERROR
+            # So does `wrong-agent` for a hook that reads the event nevertheless.
+            cannot_start = fact.code in ERRORS and fact.severity is Severity.ERROR
             # Without a hook, it is about a matcher of which another part may match something.
             is_unreached = fact.code == "dead-matcher" and fact.handler is not None
             if not cannot_start and not is_unreached and fact.code not in BREAKING:

@@ -138,6 +138,12 @@ def _rewritten(line: str, texts: Mapping[str, str], *, in_single: bool) -> str:
     return replace_variables(line, rename)
 
 
+def for_agent(line: str, source: str, target: str) -> str:
+    """Write the target's name for the source's in `--agent`, the option of hook files."""
+    option = re.compile(rf"(?<!\S)--agent(=|\s+)(['\"]?){re.escape(source)}\2(?![^\s;&|)])")
+    return option.sub(rf"--agent\1{target}", line)
+
+
 def counterpart_variables(source: AgentSpec, target: AgentSpec) -> tuple[dict[str, str], list[str]]:
     """Pair the variables that two agents set.
 

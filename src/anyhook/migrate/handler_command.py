@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.migrate.commands import (
     SAME_DIRECTORY,
     counterpart_variables,
+    for_agent,
     is_portable,
     line_of,
     own_variables,
@@ -74,6 +75,8 @@ def migrate_command(move: HandlerMigration) -> CommandForm:
             reason = f"{move.target.title} sets no variable for that"
             move.record_loss("lost", f"${name}", reason, "read it from the event")
     line = renamed(line, names, move.shell, kept_apart=move.target.settings.expands_env)
+    if speaks_every_language:
+        line = for_agent(line, move.source.name, move.target.name)
     return CommandForm(_export(move, exported) + line, members)
 
 

@@ -113,6 +113,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "endless-stop": (WARNING, "a hook can keep the agent from stopping for ever"),
     "background-guard": (WARNING, "a hook in the background denies, which has no effect"),
     "never-runs": (ERROR, "a hook file does nothing when an agent starts it"),
+    "wrong-agent": (ERROR, "a command names another agent than the one that runs it"),
     "unknown-subject": (WARNING, "a hook file names a tool that no agent has"),
     "ability": (WARNING, "a hook asks for something that the agent cannot do"),
     "missing-program": (ERROR, "a command starts with a program that is not there"),

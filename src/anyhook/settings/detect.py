@@ -11,6 +11,8 @@ from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.agents.spec.settings import Extensions
 from anyhook.errors import UsageError
 from anyhook.files import home_path
+from anyhook.journal.records import is_recorder_command
+from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
+    from anyhook.settings.reader import LoadedFile
 
 DEFAULT_AGENT = CODING_AGENTS[0]
 """The agent whose rules are used where no settings show which one is meant: the first one of the
@@ -40,12 +43,14 @@ class AgentSettings(Record, kw_only=False):
 
     Attributes:
         user_files: Files in the user's home, those of extensions and plugins among them.
+        only_records: Whether all hooks in them are the recorder of `anyhook history record`.
     """
 
     agent: str
     title: str
     project_files: tuple[Path, ...]
     user_files: tuple[Path, ...]
+    only_records: bool = False
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -133,6 +138,7 @@ def agents_with_hooks(
             continue
         project_paths: list[Path] = []
         user_paths: list[Path] = []
+        only_records = True
         for file in load_hooks(agent, location).files:
             is_unclear = file.exists and not file.values
             is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
@@ -141,16 +147,25 @@ def agents_with_hooks(
             # The files of other agents are theirs.
             if file.source.is_foreign:
                 continue
-            if not (is_unclear or is_faulty or has_hooks or has_kept_hooks(agent, file)):
+            is_special = is_unclear or is_faulty or has_kept_hooks(agent, file)
+            if not is_special and not has_hooks:
                 continue
+            only_records = only_records and not is_special and _only_records(file)
             if file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)
             elif file.source.layer in USER_LAYERS:
                 user_paths.append(file.source.path)
         if project_paths or user_paths:
             paths = tuple(project_paths), tuple(user_paths)
-            agents.append(AgentSettings(agent.name, agent.title, *paths))
+            agents.append(AgentSettings(agent.name, agent.title, *paths, only_records))
     return tuple(agents)
+
+
+def _only_records(file: LoadedFile) -> bool:
+    """Return whether a file with hooks has only the recorder."""
+    handlers = [handler for _, handler in each_handler(file.definitions)]
+    others = [handler for handler in handlers if not is_recorder_command(handler.command or "")]
+    return bool(handlers) and not others
 
 
 def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
@@ -176,7 +191,12 @@ def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:
-    """Return the agents with hooks in the project; if there are none, those of the user."""
+    """Return the agents with hooks in the project; if there are none, those of the user.
+
+    The recorder decides nothing. An agent without another hook counts only if it is the only one.
+    """
+    if len(agents) > 1:
+        agents = tuple(settings for settings in agents if not settings.only_records)
     with_project_files = tuple(settings for settings in agents if settings.project_files)
     return with_project_files or agents
 
@@ -224,9 +244,10 @@ def _not_loaded(agents: tuple[AgentSettings, ...], loaded: str) -> Iterator[Diag
         return path in own.files or path.as_posix().endswith(foreign_ends)
 
     for other in agents:
-        if other.agent == loaded or all(is_loaded(path) for path in other.files):
+        if other.agent == loaded or other.only_records or all(map(is_loaded, other.files)):
             continue
-        is_unguarded = not own.files or (other.project_files and not own.project_files)
+        has_own = bool(own.files) and not own.only_records
+        is_unguarded = not has_own or (other.project_files and not own.project_files)
         yield diagnose(
             "other-agent",
             f"the hooks of {other.title} here are not loaded, because the agent is {agent.title}",

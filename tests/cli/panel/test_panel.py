@@ -1077,6 +1077,7 @@ def test_without_textual_the_command_names_the_extra_and_the_list(hooks, run, mo
     code, _, err = run("hooks")
 
     assert code == 64
+    assert "the extra anyhook[panel]" in " ".join(err.split())
     assert "textual>=" in err
     assert "anyhook list" in err
 
