@@ -374,7 +374,7 @@ def test_a_guard_in_a_hook_file_that_runs_in_the_background_is_found(project, ch
         ("anyhook run {file} --agent gemini", "error", "Gemini CLI does not have"),
         ("python3 {file} --agent=terminai --shadow", "error", "TerminaI does not have"),
         ("anyhook run {file} --agent gemnii", "error", "there is no agent 'gemnii'"),
-        ("anyhook run {file} --agent qwen", "warning", "as for Qwen Code"),
+        ("anyhook run {file} --agent qwen", "error", "as for Qwen Code"),
         ("anyhook run {file} --agent claude", None, ""),
         ("anyhook run {file}", None, ""),
         ('python3 {file} --agent "$AGENT"', None, ""),

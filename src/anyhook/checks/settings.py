@@ -213,7 +213,10 @@ def other_agents_named(hook: CheckedHook) -> Iterator[Diagnostic]:
                 if hook.handler.form:
                     continue
                 problem = f"it reads and answers {wire} as for {named.title}"
-                severity = Severity.WARNING
+                # Relatives, like Gemini CLI and TerminaI, know the names of each other's tools.
+                shell = hook.engine.agent.vocabulary.name("shell")
+                if named.vocabulary.canonical.get(shell or "") == "shell":
+                    severity = Severity.WARNING
         own = hook.engine.agent.name
         text = f"with --agent {name}, {problem}; write --agent {own}, or leave the option out"
         yield hook.diagnose("wrong-agent", text, severity=severity)
