@@ -269,6 +269,7 @@ def test_the_way_to_a_command_is_kept():
         ("cd a || exit; x", ("/code/a",)),
         ("cd a; cd b && x", ("/code/a/b", "/code/b")),
         ("cd a && cd b; x", ("/code/a/b", "/code/a", "/code")),
+        ("cd a && cd b && cd c && cd d && cd e; x", ("/code/a/b/c/d/e", None)),
         ("! cd a && x", ("/code/a", "/code")),
         ("y || cd a && x", ("/code/a", "/code")),
         ("y | cd a && x", ("/code/a", "/code")),

@@ -9,7 +9,8 @@ from anyhook.expressions import expression
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_MAX_DIRECTORIES = 4
+MAX_DIRECTORIES = 4
+"""Directories in which a place may be; of more of them none is known."""
 _NAME = expression(r"[^\s$()`;|&<>\"'\\]+")
 """A word that may be the name of a program."""
 
@@ -157,6 +158,6 @@ class Scope:
         """Add directories in which this place may be reached."""
         others = dict.fromkeys((*self.other_directories, *directories))
         others.pop(self.directory, None)
-        if len(others) > _MAX_DIRECTORIES:
+        if len(others) > MAX_DIRECTORIES:
             self.directory, others = None, {}
         self.other_directories = tuple(others)

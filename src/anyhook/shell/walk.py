@@ -16,7 +16,7 @@ from anyhook.shell.expansions import (
     expand_text,
 )
 from anyhook.shell.reader import ExpandedCall, Reader
-from anyhook.shell.scope import UNKNOWN_INPUT, Input, Redirect, Scope
+from anyhook.shell.scope import MAX_DIRECTORIES, UNKNOWN_INPUT, Input, Redirect, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -367,6 +367,8 @@ class _Walk:
         if has_moved:
             # Of `cd a && cd b` each may fail.
             failed = line.before if line.moved is None else (*line.before, *line.moved[1])
+            if len(failed) > MAX_DIRECTORIES:
+                failed = (None,)
             line.moved = (scope.directories, failed)
             # Some shells run the end of a pipeline in a subshell, and `true || cd a` does not run.
             if line.operator in _NEED_NOT_MOVE:
