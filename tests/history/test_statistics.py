@@ -76,12 +76,12 @@ def test_runs_of_a_project_are_those_of_its_events(tmp_path):
     with History.open(tmp_path) as history:
         history.add(
             [
-                event(1, session="s1", project="/work/a", results=results()),
-                event(2, session="s2", project="/work/ab", results=results()),
+                event(1, session="s1", project="/srv/a", results=results()),
+                event(2, session="s2", project="/srv/ab", results=results()),
             ]
         )
         numbers = list(hooks.hook_versions(history, "guard", ""))
-        for project, count in (("/", 2), ("/work", 2), ("/work/a", 1), ("", 2), ("/wor", 0)):
+        for project, count in (("/", 2), ("/srv", 2), ("/srv/a", 1), ("", 2), ("/sr", 0)):
             assert len(hooks.hook_runs(history, numbers, project=project)) == count
             if project:
                 assert len(search(history, Filter(project=project))) == count

@@ -46,7 +46,7 @@ def get_agent(name: str) -> AgentSpec:
     """Return the tables of an agent.
 
     Raises:
-        UnknownNameError: If there is no agent of that name.
+        UnknownNameError: If the agent does not exist.
     """
     if name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS)

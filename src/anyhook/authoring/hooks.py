@@ -123,7 +123,7 @@ class Hooks(HookFunctions, EventDecorators):
         """Return the decorator of an event.
 
         Raises:
-            AttributeError: If there is no such event.
+            AttributeError: If the event does not exist.
         """
         if name.startswith("_") or not is_event(name):
             from anyhook.model.suggest import did_you_mean
@@ -147,7 +147,7 @@ class Hooks(HookFunctions, EventDecorators):
             subjects: Names or patterns that the function covers; none for all.
 
         Raises:
-            AttributeError: If there is no such event.
+            AttributeError: If the event does not exist.
             UsageError: If a subject is not a string, or is a pattern with more than `*`.
         """
         if not is_event(event):
@@ -209,7 +209,8 @@ class Hooks(HookFunctions, EventDecorators):
             fields: Other fields of the event.
 
         Raises:
-            UsageError: If there is no such event or expectation, or the input is no mapping.
+            UsageError: If the event or the expectation does not exist, or the input is not a
+                mapping.
         """
         if not is_event(event):
             raise UsageError(f"there is no event {event!r}")

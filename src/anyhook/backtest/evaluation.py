@@ -61,7 +61,7 @@ def evaluate(
     `against` is `recorded`, another hook file or project, or `git:REVISION`; empty for none.
 
     Raises:
-        UsageError: If there is no such baseline, or hooks cannot be loaded.
+        UsageError: If the baseline does not exist, or hooks cannot be loaded.
     """
     if against in ("", RECORDED):
         run = run_one(subject)

@@ -75,7 +75,7 @@ def parts_of_files(
         on_problem: Takes a message about each file of a directory that holds no events.
 
     Raises:
-        UsageError: If there is no such file, it holds no events, or pyarrow is missing.
+        UsageError: If the file does not exist, it holds no events, or pyarrow is missing.
     """
     for place in places:
         for file in find_files(place):

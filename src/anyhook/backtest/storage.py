@@ -92,7 +92,7 @@ def find_files(place: str) -> Iterator[StoredFile]:
     """Yield the files of a path or URI; of a directory those with a known suffix.
 
     Raises:
-        UsageError: If there is no such file, or it cannot be read.
+        UsageError: If the file does not exist or cannot be read.
     """
     scheme, separator, _ = place.partition("://")
     if separator and scheme != "file":

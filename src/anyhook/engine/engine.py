@@ -216,7 +216,7 @@ class Engine:
             raise only if hooks are required.
 
         Raises:
-            UnknownNameError: If there is no such agent, rule set or event.
+            UnknownNameError: If the agent, the rule set or the event does not exist.
             UsageError: If the directory does not exist, if several agents have hooks and `agent` is
                 not given, or if an argument has a wrong type.
             RequiredHooksError: If hooks that are required do not run, or never can: their script

@@ -112,7 +112,7 @@ class SdkClient:
             The texts that it returned, one a line.
 
         Raises:
-            LookupError: If there is no such server.
+            LookupError: If the server does not exist.
             ConnectionError: If it cannot be reached, or is lost.
             UsageError: If the client was not entered, or on another event loop.
         """

@@ -53,7 +53,7 @@ class McpClient(Protocol):
         """Call a tool.
 
         Raises:
-            LookupError: If there is no such server.
+            LookupError: If the server does not exist.
         """
         ...
 

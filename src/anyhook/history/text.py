@@ -16,7 +16,7 @@ MAX_TEXT = 1_000_000
 """Characters of an event that are indexed."""
 MIN_BINARY = 4096
 """Characters of a string without a blank from which it is not text: an image in base64, which would
-fill the index with words that nobody searches."""
+fill the index with words that are never searched for."""
 _BLANK = re.compile(r"\s")
 LEFT_OUT = frozenset(
     "session_id transcript_path cwd timestamp hook_event_name sessionId workspaceRoots "

@@ -17,7 +17,7 @@ def allow_call(call_id: str) -> Approval:
 
     Raises:
         StartedByAgentError: If an agent has started this process.
-        UsageError: If there is no terminal, or no denied call with that ID.
+        UsageError: If the process has no terminal, or no denied call has that ID.
         OSError: If it cannot be written.
     """
     require_user()

@@ -55,7 +55,7 @@ def scope_of(project: Path, agent: str | None) -> CommandScope:
 
     Raises:
         UsageError: If the directory does not exist.
-        UnknownNameError: If there is no such agent.
+        UnknownNameError: If the agent does not exist.
     """
     directory = existing_project(project)
     with_hooks = agents_with_hooks(directory)
@@ -94,7 +94,7 @@ def existing_project(project: Path) -> Path:
     """Return the project that a directory belongs to.
 
     Raises:
-        UsageError: If there is no such directory.
+        UsageError: If the directory does not exist.
     """
     try:
         if project.is_dir():
@@ -112,7 +112,7 @@ def agents_here(
     Agents in `also` count as here.
 
     Raises:
-        UnknownNameError: If there is no such agent.
+        UnknownNameError: If the agent does not exist.
     """
     if names:
         return [get_agent(name) for name in dict.fromkeys(names)]

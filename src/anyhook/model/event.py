@@ -163,7 +163,7 @@ class ToolEvent(Event, OfTool[CallT_co]):
         runner = CODE_RUNNERS.get(str(call.arguments.get("language")).lower())
         if text is None and runner:
             text = [*runner, call.arguments.get("code")]
-        # Some agents take a list of words; any other type is a text that nobody can read.
+        # Some agents take a list of words; any other type cannot be read.
         if isinstance(text, list) and all(isinstance(word, str) for word in text):
             from shlex import join
 

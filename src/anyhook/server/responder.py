@@ -76,7 +76,7 @@ class Responder:
         engines: Name of an agent to the engine that decides for it.
 
     Raises:
-        UsageError: If a file cannot be imported or there is no such agent.
+        UsageError: If a file cannot be imported, or the agent does not exist.
     """
 
     def __init__(

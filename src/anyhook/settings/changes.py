@@ -166,7 +166,7 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     If it does not exist, and the hooks are in a file of another format next to it, that one.
 
     Raises:
-        UsageError: If there is no such scope, or the agent has no file for it.
+        UsageError: If the scope does not exist, or the agent has no file for it.
         SettingsError: If a link of the repository leads out of the project.
     """
     if scope not in SCOPES:

@@ -61,7 +61,7 @@ def replace_member(document: TomlDocument, path: JsonPath, value: Any) -> str:
     """Return the text with another value of a member, where it stands.
 
     Raises:
-        SettingsError: If there is no such member.
+        SettingsError: If the member does not exist.
     """
 
     def replace(root: Any) -> None:
