@@ -2,53 +2,96 @@
 
 __version__: str
 from anyhook.model.events import AfterAgent as AfterAgent
+from anyhook.model.tool_events import AfterFileEdit as AfterFileEdit
+from anyhook.model.tool_events import AfterMcpCall as AfterMcpCall
 from anyhook.model.events import AfterModel as AfterModel
+from anyhook.model.tool_events import AfterShell as AfterShell
+from anyhook.model.tool_events import AfterTabEdit as AfterTabEdit
 from anyhook.model.events import AfterTool as AfterTool
+from anyhook.model.turn_events import AgentError as AgentError
+from anyhook.model.turn_events import AgentResponse as AgentResponse
+from anyhook.model.turn_events import AgentThought as AgentThought
 from anyhook.model.answers import Answer as Answer
 from anyhook.errors import AnyhookError as AnyhookError
 from anyhook.model.answers import Audience as Audience
 from anyhook.model.events import BeforeCompress as BeforeCompress
+from anyhook.model.tool_events import BeforeFileRead as BeforeFileRead
+from anyhook.model.tool_events import BeforeMcpCall as BeforeMcpCall
 from anyhook.model.events import BeforeModel as BeforeModel
 from anyhook.model.events import BeforePrompt as BeforePrompt
+from anyhook.model.tool_events import BeforeShell as BeforeShell
+from anyhook.model.tool_events import BeforeTabRead as BeforeTabRead
 from anyhook.model.events import BeforeTool as BeforeTool
 from anyhook.model.events import BeforeToolSelection as BeforeToolSelection
 from anyhook.model.decisions import Blame as Blame
+from anyhook.model.session_events import ConfigChange as ConfigChange
+from anyhook.model.session_events import CwdChanged as CwdChanged
 from anyhook.model.decisions import Decision as Decision
 from anyhook.model.diagnostics import Diagnostic as Diagnostic
+from anyhook.model.session_events import DirectoryAdded as DirectoryAdded
+from anyhook.model.tool_events import Elicitation as Elicitation
+from anyhook.model.tool_events import ElicitationResult as ElicitationResult
 from anyhook.engine.engine import Engine as Engine
 from anyhook.errors import EngineClosedError as EngineClosedError
 from anyhook.model.event import Event as Event
 from anyhook.errors import EventError as EventError
+from anyhook.model.session_events import FileChanged as FileChanged
 from anyhook.model.decisions import HandlerResult as HandlerResult
 from anyhook.model.definitions import HandlerSpec as HandlerSpec
 from anyhook.manage.health import Health as Health
 from anyhook.errors import HistoryError as HistoryError
 from anyhook.model.definitions import HookDefinition as HookDefinition
 from anyhook.manage.health import HookHealth as HookHealth
+from anyhook.model.session_events import InstructionsLoaded as InstructionsLoaded
+from anyhook.model.turn_events import Interrupt as Interrupt
 from anyhook.model.layers import Layer as Layer
 from anyhook.model.decisions import Message as Message
+from anyhook.model.turn_events import MessageDisplay as MessageDisplay
 from anyhook.errors import MissingLibraryError as MissingLibraryError
 from anyhook.model.events import Notification as Notification
 from anyhook.model.answers import Outcome as Outcome
+from anyhook.model.tool_events import PermissionDenied as PermissionDenied
+from anyhook.model.tool_events import PermissionRequest as PermissionRequest
 from anyhook.model.diagnostics import Place as Place
 from anyhook.errors import PlatformError as PlatformError
+from anyhook.model.session_events import PostCompact as PostCompact
+from anyhook.model.session_events import PostModelSwitch as PostModelSwitch
+from anyhook.model.tool_events import PostToolBatch as PostToolBatch
+from anyhook.model.tool_events import PostToolUseFailure as PostToolUseFailure
+from anyhook.model.session_events import PreModelSwitch as PreModelSwitch
+from anyhook.model.tool_events import PreSkillShellCommand as PreSkillShellCommand
+from anyhook.model.turn_events import PromptTransformed as PromptTransformed
 from anyhook.handlers.environment import Redaction as Redaction
 from anyhook.errors import RequiredHooksError as RequiredHooksError
 from anyhook.errors import RunEndedError as RunEndedError
 from anyhook.errors import SandboxError as SandboxError
+from anyhook.model.session_events import SessionDelete as SessionDelete
 from anyhook.model.events import SessionEnd as SessionEnd
 from anyhook.model.events import SessionStart as SessionStart
 from anyhook.errors import SettingsError as SettingsError
+from anyhook.model.session_events import Setup as Setup
 from anyhook.model.diagnostics import Severity as Severity
 from anyhook.errors import StartedByAgentError as StartedByAgentError
 from anyhook.model.status import Status as Status
+from anyhook.model.turn_events import StopFailure as StopFailure
 from anyhook.errors import StoppedError as StoppedError
+from anyhook.model.turn_events import SubagentStart as SubagentStart
+from anyhook.model.turn_events import SubagentStop as SubagentStop
 from anyhook.engine.sync import SyncEngine as SyncEngine
+from anyhook.model.turn_events import TaskCompleted as TaskCompleted
+from anyhook.model.turn_events import TaskCreated as TaskCreated
+from anyhook.model.turn_events import TeammateIdle as TeammateIdle
+from anyhook.model.turn_events import TodoCompleted as TodoCompleted
+from anyhook.model.turn_events import TodoCreated as TodoCreated
 from anyhook.trust.store import TrustStore as TrustStore
 from anyhook.model.event import UnknownEvent as UnknownEvent
 from anyhook.errors import UnknownEventError as UnknownEventError
 from anyhook.errors import UnknownNameError as UnknownNameError
 from anyhook.errors import UsageError as UsageError
+from anyhook.model.turn_events import UserPromptExpansion as UserPromptExpansion
+from anyhook.model.session_events import WorkspaceOpen as WorkspaceOpen
+from anyhook.model.session_events import WorktreeCreate as WorktreeCreate
+from anyhook.model.session_events import WorktreeRemove as WorktreeRemove
 from anyhook.model.answers import allow as allow
 from anyhook.model.answers import ask as ask
 from anyhook.model.answers import deny as deny
@@ -56,53 +99,96 @@ from anyhook.manage.health import health as health
 
 __all__ = [
     "AfterAgent",
+    "AfterFileEdit",
+    "AfterMcpCall",
     "AfterModel",
+    "AfterShell",
+    "AfterTabEdit",
     "AfterTool",
+    "AgentError",
+    "AgentResponse",
+    "AgentThought",
     "Answer",
     "AnyhookError",
     "Audience",
     "BeforeCompress",
+    "BeforeFileRead",
+    "BeforeMcpCall",
     "BeforeModel",
     "BeforePrompt",
+    "BeforeShell",
+    "BeforeTabRead",
     "BeforeTool",
     "BeforeToolSelection",
     "Blame",
+    "ConfigChange",
+    "CwdChanged",
     "Decision",
     "Diagnostic",
+    "DirectoryAdded",
+    "Elicitation",
+    "ElicitationResult",
     "Engine",
     "EngineClosedError",
     "Event",
     "EventError",
+    "FileChanged",
     "HandlerResult",
     "HandlerSpec",
     "Health",
     "HistoryError",
     "HookDefinition",
     "HookHealth",
+    "InstructionsLoaded",
+    "Interrupt",
     "Layer",
     "Message",
+    "MessageDisplay",
     "MissingLibraryError",
     "Notification",
     "Outcome",
+    "PermissionDenied",
+    "PermissionRequest",
     "Place",
     "PlatformError",
+    "PostCompact",
+    "PostModelSwitch",
+    "PostToolBatch",
+    "PostToolUseFailure",
+    "PreModelSwitch",
+    "PreSkillShellCommand",
+    "PromptTransformed",
     "Redaction",
     "RequiredHooksError",
     "RunEndedError",
     "SandboxError",
+    "SessionDelete",
     "SessionEnd",
     "SessionStart",
     "SettingsError",
+    "Setup",
     "Severity",
     "StartedByAgentError",
     "Status",
+    "StopFailure",
     "StoppedError",
+    "SubagentStart",
+    "SubagentStop",
     "SyncEngine",
+    "TaskCompleted",
+    "TaskCreated",
+    "TeammateIdle",
+    "TodoCompleted",
+    "TodoCreated",
     "TrustStore",
     "UnknownEvent",
     "UnknownEventError",
     "UnknownNameError",
     "UsageError",
+    "UserPromptExpansion",
+    "WorkspaceOpen",
+    "WorktreeCreate",
+    "WorktreeRemove",
     "__version__",
     "allow",
     "ask",

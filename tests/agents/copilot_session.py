@@ -20,13 +20,8 @@ from anyhook.model.events import (
     SessionEnd,
     SessionStart,
 )
-from anyhook.model.further_events import (
-    PermissionRequest,
-    PostToolUseFailure,
-    SubagentStart,
-    SubagentStop,
-)
-from anyhook.model.rare_events import PromptTransformed
+from anyhook.model.tool_events import PermissionRequest, PostToolUseFailure
+from anyhook.model.turn_events import PromptTransformed, SubagentStart, SubagentStop
 
 MAX_BLOCKS = 8
 ASKED_FIRST = frozenset({"bash", "create", "edit"})

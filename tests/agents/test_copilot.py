@@ -143,7 +143,7 @@ def test_a_prompt_can_be_denied_and_given_context():
 
 
 def test_an_approval_of_a_permission_is_not_taken_back():
-    from anyhook.model.further_events import PermissionRequest
+    from anyhook.model.tool_events import PermissionRequest
 
     fitted, _ = fit(COPILOT, PermissionRequest(**SHELL), allow(approve=True))
 

@@ -27,7 +27,9 @@ from anyhook.handlers.services import Services, ToolText
 from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import NO_DECISION, Status
 from anyhook.model.diagnostics import CODES
-from anyhook.model.further_events import PermissionRequest, TeammateIdle, WorktreeCreate
+from anyhook.model.session_events import WorktreeCreate
+from anyhook.model.tool_events import PermissionRequest
+from anyhook.model.turn_events import TeammateIdle
 from tests.waiting import until
 
 LS = BeforeTool(tool_name="Bash", tool_input={"command": "ls", "lines": [1, {"deep": "down"}]})

@@ -13,7 +13,7 @@ import pytest
 import anyhook
 from anyhook import Answer, BeforeTool, SessionEnd, UnknownNameError
 from anyhook.model.diagnostics import CODES
-from anyhook.model.events import EVENTS, json_kind
+from anyhook.model.events import EVENTS, all_events, json_kind
 
 SRC = Path(anyhook.__file__).parent
 
@@ -47,6 +47,10 @@ def test_every_error_can_be_imported_from_the_package():
     errors = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
     assert errors <= set(anyhook.__all__)
+
+
+def test_every_event_can_be_imported_from_the_package():
+    assert {cls.__name__ for cls in all_events().values()} <= set(anyhook.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -14,49 +14,49 @@ from anyhook.model.events import BeforeTool
 from anyhook.model.events import AfterTool
 from anyhook.model.events import BeforeCompress
 from anyhook.model.events import Notification
-from anyhook.model.further_events import Setup
-from anyhook.model.further_events import InstructionsLoaded
-from anyhook.model.further_events import UserPromptExpansion
-from anyhook.model.further_events import MessageDisplay
-from anyhook.model.further_events import PermissionRequest
-from anyhook.model.further_events import PermissionDenied
-from anyhook.model.further_events import PreSkillShellCommand
-from anyhook.model.further_events import PostToolUseFailure
-from anyhook.model.further_events import PostToolBatch
-from anyhook.model.further_events import SubagentStart
-from anyhook.model.further_events import SubagentStop
-from anyhook.model.further_events import TaskCreated
-from anyhook.model.further_events import TaskCompleted
-from anyhook.model.further_events import StopFailure
-from anyhook.model.further_events import TeammateIdle
-from anyhook.model.further_events import ConfigChange
-from anyhook.model.further_events import CwdChanged
-from anyhook.model.further_events import DirectoryAdded
-from anyhook.model.further_events import FileChanged
-from anyhook.model.further_events import WorktreeCreate
-from anyhook.model.further_events import WorktreeRemove
-from anyhook.model.further_events import PostCompact
-from anyhook.model.further_events import PreModelSwitch
-from anyhook.model.further_events import PostModelSwitch
-from anyhook.model.further_events import Elicitation
-from anyhook.model.further_events import ElicitationResult
-from anyhook.model.rare_events import Interrupt
-from anyhook.model.rare_events import PromptTransformed
-from anyhook.model.rare_events import BeforeMcpCall
-from anyhook.model.rare_events import AfterMcpCall
-from anyhook.model.rare_events import AgentError
-from anyhook.model.rare_events import SessionDelete
-from anyhook.model.rare_events import TodoCreated
-from anyhook.model.rare_events import TodoCompleted
-from anyhook.model.rare_events import BeforeShell
-from anyhook.model.rare_events import AfterShell
-from anyhook.model.rare_events import BeforeFileRead
-from anyhook.model.rare_events import AfterFileEdit
-from anyhook.model.rare_events import AgentResponse
-from anyhook.model.rare_events import AgentThought
-from anyhook.model.rare_events import BeforeTabRead
-from anyhook.model.rare_events import AfterTabEdit
-from anyhook.model.rare_events import WorkspaceOpen
+from anyhook.model.tool_events import PermissionRequest
+from anyhook.model.tool_events import PermissionDenied
+from anyhook.model.tool_events import PreSkillShellCommand
+from anyhook.model.tool_events import PostToolUseFailure
+from anyhook.model.tool_events import PostToolBatch
+from anyhook.model.tool_events import Elicitation
+from anyhook.model.tool_events import ElicitationResult
+from anyhook.model.tool_events import BeforeMcpCall
+from anyhook.model.tool_events import AfterMcpCall
+from anyhook.model.tool_events import BeforeShell
+from anyhook.model.tool_events import AfterShell
+from anyhook.model.tool_events import BeforeFileRead
+from anyhook.model.tool_events import AfterFileEdit
+from anyhook.model.tool_events import BeforeTabRead
+from anyhook.model.tool_events import AfterTabEdit
+from anyhook.model.turn_events import UserPromptExpansion
+from anyhook.model.turn_events import MessageDisplay
+from anyhook.model.turn_events import SubagentStart
+from anyhook.model.turn_events import SubagentStop
+from anyhook.model.turn_events import TaskCreated
+from anyhook.model.turn_events import TaskCompleted
+from anyhook.model.turn_events import StopFailure
+from anyhook.model.turn_events import TeammateIdle
+from anyhook.model.turn_events import Interrupt
+from anyhook.model.turn_events import PromptTransformed
+from anyhook.model.turn_events import AgentError
+from anyhook.model.turn_events import TodoCreated
+from anyhook.model.turn_events import TodoCompleted
+from anyhook.model.turn_events import AgentResponse
+from anyhook.model.turn_events import AgentThought
+from anyhook.model.session_events import Setup
+from anyhook.model.session_events import InstructionsLoaded
+from anyhook.model.session_events import ConfigChange
+from anyhook.model.session_events import CwdChanged
+from anyhook.model.session_events import DirectoryAdded
+from anyhook.model.session_events import FileChanged
+from anyhook.model.session_events import WorktreeCreate
+from anyhook.model.session_events import WorktreeRemove
+from anyhook.model.session_events import PostCompact
+from anyhook.model.session_events import PreModelSwitch
+from anyhook.model.session_events import PostModelSwitch
+from anyhook.model.session_events import SessionDelete
+from anyhook.model.session_events import WorkspaceOpen
 from anyhook.model.calls import Shell
 from anyhook.model.calls import ReadFile
 from anyhook.model.calls import ReadManyFiles
@@ -89,21 +89,38 @@ EventName: TypeAlias = Literal[
     "after_tool",
     "before_compress",
     "notification",
-    "setup",
-    "instructions_loaded",
-    "user_prompt_expansion",
-    "message_display",
     "permission_request",
     "permission_denied",
     "pre_skill_shell_command",
     "post_tool_use_failure",
     "post_tool_batch",
+    "elicitation",
+    "elicitation_result",
+    "before_mcp_call",
+    "after_mcp_call",
+    "before_shell",
+    "after_shell",
+    "before_file_read",
+    "after_file_edit",
+    "before_tab_read",
+    "after_tab_edit",
+    "user_prompt_expansion",
+    "message_display",
     "subagent_start",
     "subagent_stop",
     "task_created",
     "task_completed",
     "stop_failure",
     "teammate_idle",
+    "interrupt",
+    "prompt_transformed",
+    "agent_error",
+    "todo_created",
+    "todo_completed",
+    "agent_response",
+    "agent_thought",
+    "setup",
+    "instructions_loaded",
     "config_change",
     "cwd_changed",
     "directory_added",
@@ -113,24 +130,7 @@ EventName: TypeAlias = Literal[
     "post_compact",
     "pre_model_switch",
     "post_model_switch",
-    "elicitation",
-    "elicitation_result",
-    "interrupt",
-    "prompt_transformed",
-    "before_mcp_call",
-    "after_mcp_call",
-    "agent_error",
     "session_delete",
-    "todo_created",
-    "todo_completed",
-    "before_shell",
-    "after_shell",
-    "before_file_read",
-    "after_file_edit",
-    "agent_response",
-    "agent_thought",
-    "before_tab_read",
-    "after_tab_edit",
     "workspace_open",
 ]
 Expectation: TypeAlias = Literal[
@@ -556,54 +556,6 @@ class NotificationDecorator(Protocol):
     def __call__(self, function: _Notification, /) -> _Notification: ...
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeNotification], _SomeNotification]: ...
-
-_Setup = TypeVar("_Setup", bound=Callable[[Setup], Reply])
-_SomeSetup = TypeVar("_SomeSetup", bound=Callable[[Setup], Reply])
-
-class SetupDecorator(Protocol):
-    """Registers a function for `setup`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _Setup, /) -> _Setup: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeSetup], _SomeSetup]: ...
-
-_InstructionsLoaded = TypeVar("_InstructionsLoaded", bound=Callable[[InstructionsLoaded], Reply])
-_SomeInstructionsLoaded = TypeVar(
-    "_SomeInstructionsLoaded", bound=Callable[[InstructionsLoaded], Reply]
-)
-
-class InstructionsLoadedDecorator(Protocol):
-    """Registers a function for `instructions_loaded`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _InstructionsLoaded, /) -> _InstructionsLoaded: ...
-    @overload
-    def __call__(
-        self, *subjects: str
-    ) -> Callable[[_SomeInstructionsLoaded], _SomeInstructionsLoaded]: ...
-
-_UserPromptExpansion = TypeVar("_UserPromptExpansion", bound=Callable[[UserPromptExpansion], Reply])
-_SomeUserPromptExpansion = TypeVar(
-    "_SomeUserPromptExpansion", bound=Callable[[UserPromptExpansion], Reply]
-)
-
-class UserPromptExpansionDecorator(Protocol):
-    """Registers a function for `user_prompt_expansion`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _UserPromptExpansion, /) -> _UserPromptExpansion: ...
-    @overload
-    def __call__(
-        self, *subjects: str
-    ) -> Callable[[_SomeUserPromptExpansion], _SomeUserPromptExpansion]: ...
-
-_MessageDisplay = TypeVar("_MessageDisplay", bound=Callable[[MessageDisplay], Reply])
-_SomeMessageDisplay = TypeVar("_SomeMessageDisplay", bound=Callable[[MessageDisplay], Reply])
-
-class MessageDisplayDecorator(Protocol):
-    """Registers a function for `message_display`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _MessageDisplay, /) -> _MessageDisplay: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeMessageDisplay], _SomeMessageDisplay]: ...
 
 _PermissionRequest = TypeVar("_PermissionRequest", bound=Callable[[PermissionRequest], Reply])
 _SomePermissionRequest = TypeVar(
@@ -1340,158 +1292,6 @@ class PostToolBatchDecorator(Protocol):
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomePostToolBatch], _SomePostToolBatch]: ...
 
-_SubagentStart = TypeVar("_SubagentStart", bound=Callable[[SubagentStart], Reply])
-_SomeSubagentStart = TypeVar("_SomeSubagentStart", bound=Callable[[SubagentStart], Reply])
-
-class SubagentStartDecorator(Protocol):
-    """Registers a function for `subagent_start`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _SubagentStart, /) -> _SubagentStart: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeSubagentStart], _SomeSubagentStart]: ...
-
-_SubagentStop = TypeVar("_SubagentStop", bound=Callable[[SubagentStop], Reply])
-_SomeSubagentStop = TypeVar("_SomeSubagentStop", bound=Callable[[SubagentStop], Reply])
-
-class SubagentStopDecorator(Protocol):
-    """Registers a function for `subagent_stop`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _SubagentStop, /) -> _SubagentStop: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeSubagentStop], _SomeSubagentStop]: ...
-
-_TaskCreated = TypeVar("_TaskCreated", bound=Callable[[TaskCreated], Reply])
-_SomeTaskCreated = TypeVar("_SomeTaskCreated", bound=Callable[[TaskCreated], Reply])
-
-class TaskCreatedDecorator(Protocol):
-    """Registers a function for `task_created`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _TaskCreated, /) -> _TaskCreated: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeTaskCreated], _SomeTaskCreated]: ...
-
-_TaskCompleted = TypeVar("_TaskCompleted", bound=Callable[[TaskCompleted], Reply])
-_SomeTaskCompleted = TypeVar("_SomeTaskCompleted", bound=Callable[[TaskCompleted], Reply])
-
-class TaskCompletedDecorator(Protocol):
-    """Registers a function for `task_completed`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _TaskCompleted, /) -> _TaskCompleted: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeTaskCompleted], _SomeTaskCompleted]: ...
-
-_StopFailure = TypeVar("_StopFailure", bound=Callable[[StopFailure], Reply])
-_SomeStopFailure = TypeVar("_SomeStopFailure", bound=Callable[[StopFailure], Reply])
-
-class StopFailureDecorator(Protocol):
-    """Registers a function for `stop_failure`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _StopFailure, /) -> _StopFailure: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeStopFailure], _SomeStopFailure]: ...
-
-_TeammateIdle = TypeVar("_TeammateIdle", bound=Callable[[TeammateIdle], Reply])
-_SomeTeammateIdle = TypeVar("_SomeTeammateIdle", bound=Callable[[TeammateIdle], Reply])
-
-class TeammateIdleDecorator(Protocol):
-    """Registers a function for `teammate_idle`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _TeammateIdle, /) -> _TeammateIdle: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeTeammateIdle], _SomeTeammateIdle]: ...
-
-_ConfigChange = TypeVar("_ConfigChange", bound=Callable[[ConfigChange], Reply])
-_SomeConfigChange = TypeVar("_SomeConfigChange", bound=Callable[[ConfigChange], Reply])
-
-class ConfigChangeDecorator(Protocol):
-    """Registers a function for `config_change`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _ConfigChange, /) -> _ConfigChange: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeConfigChange], _SomeConfigChange]: ...
-
-_CwdChanged = TypeVar("_CwdChanged", bound=Callable[[CwdChanged], Reply])
-_SomeCwdChanged = TypeVar("_SomeCwdChanged", bound=Callable[[CwdChanged], Reply])
-
-class CwdChangedDecorator(Protocol):
-    """Registers a function for `cwd_changed`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _CwdChanged, /) -> _CwdChanged: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeCwdChanged], _SomeCwdChanged]: ...
-
-_DirectoryAdded = TypeVar("_DirectoryAdded", bound=Callable[[DirectoryAdded], Reply])
-_SomeDirectoryAdded = TypeVar("_SomeDirectoryAdded", bound=Callable[[DirectoryAdded], Reply])
-
-class DirectoryAddedDecorator(Protocol):
-    """Registers a function for `directory_added`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _DirectoryAdded, /) -> _DirectoryAdded: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeDirectoryAdded], _SomeDirectoryAdded]: ...
-
-_FileChanged = TypeVar("_FileChanged", bound=Callable[[FileChanged], Reply])
-_SomeFileChanged = TypeVar("_SomeFileChanged", bound=Callable[[FileChanged], Reply])
-
-class FileChangedDecorator(Protocol):
-    """Registers a function for `file_changed`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _FileChanged, /) -> _FileChanged: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeFileChanged], _SomeFileChanged]: ...
-
-_WorktreeCreate = TypeVar("_WorktreeCreate", bound=Callable[[WorktreeCreate], Reply])
-_SomeWorktreeCreate = TypeVar("_SomeWorktreeCreate", bound=Callable[[WorktreeCreate], Reply])
-
-class WorktreeCreateDecorator(Protocol):
-    """Registers a function for `worktree_create`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _WorktreeCreate, /) -> _WorktreeCreate: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeWorktreeCreate], _SomeWorktreeCreate]: ...
-
-_WorktreeRemove = TypeVar("_WorktreeRemove", bound=Callable[[WorktreeRemove], Reply])
-_SomeWorktreeRemove = TypeVar("_SomeWorktreeRemove", bound=Callable[[WorktreeRemove], Reply])
-
-class WorktreeRemoveDecorator(Protocol):
-    """Registers a function for `worktree_remove`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _WorktreeRemove, /) -> _WorktreeRemove: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeWorktreeRemove], _SomeWorktreeRemove]: ...
-
-_PostCompact = TypeVar("_PostCompact", bound=Callable[[PostCompact], Reply])
-_SomePostCompact = TypeVar("_SomePostCompact", bound=Callable[[PostCompact], Reply])
-
-class PostCompactDecorator(Protocol):
-    """Registers a function for `post_compact`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _PostCompact, /) -> _PostCompact: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomePostCompact], _SomePostCompact]: ...
-
-_PreModelSwitch = TypeVar("_PreModelSwitch", bound=Callable[[PreModelSwitch], Reply])
-_SomePreModelSwitch = TypeVar("_SomePreModelSwitch", bound=Callable[[PreModelSwitch], Reply])
-
-class PreModelSwitchDecorator(Protocol):
-    """Registers a function for `pre_model_switch`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _PreModelSwitch, /) -> _PreModelSwitch: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomePreModelSwitch], _SomePreModelSwitch]: ...
-
-_PostModelSwitch = TypeVar("_PostModelSwitch", bound=Callable[[PostModelSwitch], Reply])
-_SomePostModelSwitch = TypeVar("_SomePostModelSwitch", bound=Callable[[PostModelSwitch], Reply])
-
-class PostModelSwitchDecorator(Protocol):
-    """Registers a function for `post_model_switch`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _PostModelSwitch, /) -> _PostModelSwitch: ...
-    @overload
-    def __call__(
-        self, *subjects: str
-    ) -> Callable[[_SomePostModelSwitch], _SomePostModelSwitch]: ...
-
 _Elicitation = TypeVar("_Elicitation", bound=Callable[[Elicitation], Reply])
 _SomeElicitation = TypeVar("_SomeElicitation", bound=Callable[[Elicitation], Reply])
 
@@ -1515,30 +1315,6 @@ class ElicitationResultDecorator(Protocol):
     def __call__(
         self, *subjects: str
     ) -> Callable[[_SomeElicitationResult], _SomeElicitationResult]: ...
-
-_Interrupt = TypeVar("_Interrupt", bound=Callable[[Interrupt], Reply])
-_SomeInterrupt = TypeVar("_SomeInterrupt", bound=Callable[[Interrupt], Reply])
-
-class InterruptDecorator(Protocol):
-    """Registers a function for `interrupt`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _Interrupt, /) -> _Interrupt: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeInterrupt], _SomeInterrupt]: ...
-
-_PromptTransformed = TypeVar("_PromptTransformed", bound=Callable[[PromptTransformed], Reply])
-_SomePromptTransformed = TypeVar(
-    "_SomePromptTransformed", bound=Callable[[PromptTransformed], Reply]
-)
-
-class PromptTransformedDecorator(Protocol):
-    """Registers a function for `prompt_transformed`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _PromptTransformed, /) -> _PromptTransformed: ...
-    @overload
-    def __call__(
-        self, *subjects: str
-    ) -> Callable[[_SomePromptTransformed], _SomePromptTransformed]: ...
 
 _BeforeMcpCall = TypeVar("_BeforeMcpCall", bound=Callable[[BeforeMcpCall], Reply])
 _SomeBeforeMcpCall = TypeVar("_SomeBeforeMcpCall", bound=Callable[[BeforeMcpCall[Any]], Reply])
@@ -1872,46 +1648,6 @@ class AfterMcpCallDecorator(Protocol):
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeAfterMcpCall], _SomeAfterMcpCall]: ...
 
-_AgentError = TypeVar("_AgentError", bound=Callable[[AgentError], Reply])
-_SomeAgentError = TypeVar("_SomeAgentError", bound=Callable[[AgentError], Reply])
-
-class AgentErrorDecorator(Protocol):
-    """Registers a function for `agent_error`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _AgentError, /) -> _AgentError: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeAgentError], _SomeAgentError]: ...
-
-_SessionDelete = TypeVar("_SessionDelete", bound=Callable[[SessionDelete], Reply])
-_SomeSessionDelete = TypeVar("_SomeSessionDelete", bound=Callable[[SessionDelete], Reply])
-
-class SessionDeleteDecorator(Protocol):
-    """Registers a function for `session_delete`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _SessionDelete, /) -> _SessionDelete: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeSessionDelete], _SomeSessionDelete]: ...
-
-_TodoCreated = TypeVar("_TodoCreated", bound=Callable[[TodoCreated], Reply])
-_SomeTodoCreated = TypeVar("_SomeTodoCreated", bound=Callable[[TodoCreated], Reply])
-
-class TodoCreatedDecorator(Protocol):
-    """Registers a function for `todo_created`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _TodoCreated, /) -> _TodoCreated: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCreated], _SomeTodoCreated]: ...
-
-_TodoCompleted = TypeVar("_TodoCompleted", bound=Callable[[TodoCompleted], Reply])
-_SomeTodoCompleted = TypeVar("_SomeTodoCompleted", bound=Callable[[TodoCompleted], Reply])
-
-class TodoCompletedDecorator(Protocol):
-    """Registers a function for `todo_completed`, bare or with the subjects that it is for."""
-    @overload
-    def __call__(self, function: _TodoCompleted, /) -> _TodoCompleted: ...
-    @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCompleted], _SomeTodoCompleted]: ...
-
 _BeforeShell = TypeVar("_BeforeShell", bound=Callable[[BeforeShell], Reply])
 _SomeBeforeShell = TypeVar("_SomeBeforeShell", bound=Callable[[BeforeShell], Reply])
 
@@ -1952,6 +1688,164 @@ class AfterFileEditDecorator(Protocol):
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeAfterFileEdit], _SomeAfterFileEdit]: ...
 
+_BeforeTabRead = TypeVar("_BeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
+_SomeBeforeTabRead = TypeVar("_SomeBeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
+
+class BeforeTabReadDecorator(Protocol):
+    """Registers a function for `before_tab_read`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _BeforeTabRead, /) -> _BeforeTabRead: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeTabRead], _SomeBeforeTabRead]: ...
+
+_AfterTabEdit = TypeVar("_AfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
+_SomeAfterTabEdit = TypeVar("_SomeAfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
+
+class AfterTabEditDecorator(Protocol):
+    """Registers a function for `after_tab_edit`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AfterTabEdit, /) -> _AfterTabEdit: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAfterTabEdit], _SomeAfterTabEdit]: ...
+
+_UserPromptExpansion = TypeVar("_UserPromptExpansion", bound=Callable[[UserPromptExpansion], Reply])
+_SomeUserPromptExpansion = TypeVar(
+    "_SomeUserPromptExpansion", bound=Callable[[UserPromptExpansion], Reply]
+)
+
+class UserPromptExpansionDecorator(Protocol):
+    """Registers a function for `user_prompt_expansion`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _UserPromptExpansion, /) -> _UserPromptExpansion: ...
+    @overload
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomeUserPromptExpansion], _SomeUserPromptExpansion]: ...
+
+_MessageDisplay = TypeVar("_MessageDisplay", bound=Callable[[MessageDisplay], Reply])
+_SomeMessageDisplay = TypeVar("_SomeMessageDisplay", bound=Callable[[MessageDisplay], Reply])
+
+class MessageDisplayDecorator(Protocol):
+    """Registers a function for `message_display`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _MessageDisplay, /) -> _MessageDisplay: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeMessageDisplay], _SomeMessageDisplay]: ...
+
+_SubagentStart = TypeVar("_SubagentStart", bound=Callable[[SubagentStart], Reply])
+_SomeSubagentStart = TypeVar("_SomeSubagentStart", bound=Callable[[SubagentStart], Reply])
+
+class SubagentStartDecorator(Protocol):
+    """Registers a function for `subagent_start`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _SubagentStart, /) -> _SubagentStart: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeSubagentStart], _SomeSubagentStart]: ...
+
+_SubagentStop = TypeVar("_SubagentStop", bound=Callable[[SubagentStop], Reply])
+_SomeSubagentStop = TypeVar("_SomeSubagentStop", bound=Callable[[SubagentStop], Reply])
+
+class SubagentStopDecorator(Protocol):
+    """Registers a function for `subagent_stop`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _SubagentStop, /) -> _SubagentStop: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeSubagentStop], _SomeSubagentStop]: ...
+
+_TaskCreated = TypeVar("_TaskCreated", bound=Callable[[TaskCreated], Reply])
+_SomeTaskCreated = TypeVar("_SomeTaskCreated", bound=Callable[[TaskCreated], Reply])
+
+class TaskCreatedDecorator(Protocol):
+    """Registers a function for `task_created`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TaskCreated, /) -> _TaskCreated: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTaskCreated], _SomeTaskCreated]: ...
+
+_TaskCompleted = TypeVar("_TaskCompleted", bound=Callable[[TaskCompleted], Reply])
+_SomeTaskCompleted = TypeVar("_SomeTaskCompleted", bound=Callable[[TaskCompleted], Reply])
+
+class TaskCompletedDecorator(Protocol):
+    """Registers a function for `task_completed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TaskCompleted, /) -> _TaskCompleted: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTaskCompleted], _SomeTaskCompleted]: ...
+
+_StopFailure = TypeVar("_StopFailure", bound=Callable[[StopFailure], Reply])
+_SomeStopFailure = TypeVar("_SomeStopFailure", bound=Callable[[StopFailure], Reply])
+
+class StopFailureDecorator(Protocol):
+    """Registers a function for `stop_failure`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _StopFailure, /) -> _StopFailure: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeStopFailure], _SomeStopFailure]: ...
+
+_TeammateIdle = TypeVar("_TeammateIdle", bound=Callable[[TeammateIdle], Reply])
+_SomeTeammateIdle = TypeVar("_SomeTeammateIdle", bound=Callable[[TeammateIdle], Reply])
+
+class TeammateIdleDecorator(Protocol):
+    """Registers a function for `teammate_idle`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TeammateIdle, /) -> _TeammateIdle: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTeammateIdle], _SomeTeammateIdle]: ...
+
+_Interrupt = TypeVar("_Interrupt", bound=Callable[[Interrupt], Reply])
+_SomeInterrupt = TypeVar("_SomeInterrupt", bound=Callable[[Interrupt], Reply])
+
+class InterruptDecorator(Protocol):
+    """Registers a function for `interrupt`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _Interrupt, /) -> _Interrupt: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeInterrupt], _SomeInterrupt]: ...
+
+_PromptTransformed = TypeVar("_PromptTransformed", bound=Callable[[PromptTransformed], Reply])
+_SomePromptTransformed = TypeVar(
+    "_SomePromptTransformed", bound=Callable[[PromptTransformed], Reply]
+)
+
+class PromptTransformedDecorator(Protocol):
+    """Registers a function for `prompt_transformed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PromptTransformed, /) -> _PromptTransformed: ...
+    @overload
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomePromptTransformed], _SomePromptTransformed]: ...
+
+_AgentError = TypeVar("_AgentError", bound=Callable[[AgentError], Reply])
+_SomeAgentError = TypeVar("_SomeAgentError", bound=Callable[[AgentError], Reply])
+
+class AgentErrorDecorator(Protocol):
+    """Registers a function for `agent_error`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _AgentError, /) -> _AgentError: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeAgentError], _SomeAgentError]: ...
+
+_TodoCreated = TypeVar("_TodoCreated", bound=Callable[[TodoCreated], Reply])
+_SomeTodoCreated = TypeVar("_SomeTodoCreated", bound=Callable[[TodoCreated], Reply])
+
+class TodoCreatedDecorator(Protocol):
+    """Registers a function for `todo_created`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TodoCreated, /) -> _TodoCreated: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCreated], _SomeTodoCreated]: ...
+
+_TodoCompleted = TypeVar("_TodoCompleted", bound=Callable[[TodoCompleted], Reply])
+_SomeTodoCompleted = TypeVar("_SomeTodoCompleted", bound=Callable[[TodoCompleted], Reply])
+
+class TodoCompletedDecorator(Protocol):
+    """Registers a function for `todo_completed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _TodoCompleted, /) -> _TodoCompleted: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeTodoCompleted], _SomeTodoCompleted]: ...
+
 _AgentResponse = TypeVar("_AgentResponse", bound=Callable[[AgentResponse], Reply])
 _SomeAgentResponse = TypeVar("_SomeAgentResponse", bound=Callable[[AgentResponse], Reply])
 
@@ -1972,25 +1866,131 @@ class AgentThoughtDecorator(Protocol):
     @overload
     def __call__(self, *subjects: str) -> Callable[[_SomeAgentThought], _SomeAgentThought]: ...
 
-_BeforeTabRead = TypeVar("_BeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
-_SomeBeforeTabRead = TypeVar("_SomeBeforeTabRead", bound=Callable[[BeforeTabRead], Reply])
+_Setup = TypeVar("_Setup", bound=Callable[[Setup], Reply])
+_SomeSetup = TypeVar("_SomeSetup", bound=Callable[[Setup], Reply])
 
-class BeforeTabReadDecorator(Protocol):
-    """Registers a function for `before_tab_read`, bare or with the subjects that it is for."""
+class SetupDecorator(Protocol):
+    """Registers a function for `setup`, bare or with the subjects that it is for."""
     @overload
-    def __call__(self, function: _BeforeTabRead, /) -> _BeforeTabRead: ...
+    def __call__(self, function: _Setup, /) -> _Setup: ...
     @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeBeforeTabRead], _SomeBeforeTabRead]: ...
+    def __call__(self, *subjects: str) -> Callable[[_SomeSetup], _SomeSetup]: ...
 
-_AfterTabEdit = TypeVar("_AfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
-_SomeAfterTabEdit = TypeVar("_SomeAfterTabEdit", bound=Callable[[AfterTabEdit], Reply])
+_InstructionsLoaded = TypeVar("_InstructionsLoaded", bound=Callable[[InstructionsLoaded], Reply])
+_SomeInstructionsLoaded = TypeVar(
+    "_SomeInstructionsLoaded", bound=Callable[[InstructionsLoaded], Reply]
+)
 
-class AfterTabEditDecorator(Protocol):
-    """Registers a function for `after_tab_edit`, bare or with the subjects that it is for."""
+class InstructionsLoadedDecorator(Protocol):
+    """Registers a function for `instructions_loaded`, bare or with the subjects that it is for."""
     @overload
-    def __call__(self, function: _AfterTabEdit, /) -> _AfterTabEdit: ...
+    def __call__(self, function: _InstructionsLoaded, /) -> _InstructionsLoaded: ...
     @overload
-    def __call__(self, *subjects: str) -> Callable[[_SomeAfterTabEdit], _SomeAfterTabEdit]: ...
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomeInstructionsLoaded], _SomeInstructionsLoaded]: ...
+
+_ConfigChange = TypeVar("_ConfigChange", bound=Callable[[ConfigChange], Reply])
+_SomeConfigChange = TypeVar("_SomeConfigChange", bound=Callable[[ConfigChange], Reply])
+
+class ConfigChangeDecorator(Protocol):
+    """Registers a function for `config_change`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _ConfigChange, /) -> _ConfigChange: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeConfigChange], _SomeConfigChange]: ...
+
+_CwdChanged = TypeVar("_CwdChanged", bound=Callable[[CwdChanged], Reply])
+_SomeCwdChanged = TypeVar("_SomeCwdChanged", bound=Callable[[CwdChanged], Reply])
+
+class CwdChangedDecorator(Protocol):
+    """Registers a function for `cwd_changed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _CwdChanged, /) -> _CwdChanged: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeCwdChanged], _SomeCwdChanged]: ...
+
+_DirectoryAdded = TypeVar("_DirectoryAdded", bound=Callable[[DirectoryAdded], Reply])
+_SomeDirectoryAdded = TypeVar("_SomeDirectoryAdded", bound=Callable[[DirectoryAdded], Reply])
+
+class DirectoryAddedDecorator(Protocol):
+    """Registers a function for `directory_added`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _DirectoryAdded, /) -> _DirectoryAdded: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeDirectoryAdded], _SomeDirectoryAdded]: ...
+
+_FileChanged = TypeVar("_FileChanged", bound=Callable[[FileChanged], Reply])
+_SomeFileChanged = TypeVar("_SomeFileChanged", bound=Callable[[FileChanged], Reply])
+
+class FileChangedDecorator(Protocol):
+    """Registers a function for `file_changed`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _FileChanged, /) -> _FileChanged: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeFileChanged], _SomeFileChanged]: ...
+
+_WorktreeCreate = TypeVar("_WorktreeCreate", bound=Callable[[WorktreeCreate], Reply])
+_SomeWorktreeCreate = TypeVar("_SomeWorktreeCreate", bound=Callable[[WorktreeCreate], Reply])
+
+class WorktreeCreateDecorator(Protocol):
+    """Registers a function for `worktree_create`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _WorktreeCreate, /) -> _WorktreeCreate: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeWorktreeCreate], _SomeWorktreeCreate]: ...
+
+_WorktreeRemove = TypeVar("_WorktreeRemove", bound=Callable[[WorktreeRemove], Reply])
+_SomeWorktreeRemove = TypeVar("_SomeWorktreeRemove", bound=Callable[[WorktreeRemove], Reply])
+
+class WorktreeRemoveDecorator(Protocol):
+    """Registers a function for `worktree_remove`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _WorktreeRemove, /) -> _WorktreeRemove: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeWorktreeRemove], _SomeWorktreeRemove]: ...
+
+_PostCompact = TypeVar("_PostCompact", bound=Callable[[PostCompact], Reply])
+_SomePostCompact = TypeVar("_SomePostCompact", bound=Callable[[PostCompact], Reply])
+
+class PostCompactDecorator(Protocol):
+    """Registers a function for `post_compact`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PostCompact, /) -> _PostCompact: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomePostCompact], _SomePostCompact]: ...
+
+_PreModelSwitch = TypeVar("_PreModelSwitch", bound=Callable[[PreModelSwitch], Reply])
+_SomePreModelSwitch = TypeVar("_SomePreModelSwitch", bound=Callable[[PreModelSwitch], Reply])
+
+class PreModelSwitchDecorator(Protocol):
+    """Registers a function for `pre_model_switch`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PreModelSwitch, /) -> _PreModelSwitch: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomePreModelSwitch], _SomePreModelSwitch]: ...
+
+_PostModelSwitch = TypeVar("_PostModelSwitch", bound=Callable[[PostModelSwitch], Reply])
+_SomePostModelSwitch = TypeVar("_SomePostModelSwitch", bound=Callable[[PostModelSwitch], Reply])
+
+class PostModelSwitchDecorator(Protocol):
+    """Registers a function for `post_model_switch`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _PostModelSwitch, /) -> _PostModelSwitch: ...
+    @overload
+    def __call__(
+        self, *subjects: str
+    ) -> Callable[[_SomePostModelSwitch], _SomePostModelSwitch]: ...
+
+_SessionDelete = TypeVar("_SessionDelete", bound=Callable[[SessionDelete], Reply])
+_SomeSessionDelete = TypeVar("_SomeSessionDelete", bound=Callable[[SessionDelete], Reply])
+
+class SessionDeleteDecorator(Protocol):
+    """Registers a function for `session_delete`, bare or with the subjects that it is for."""
+    @overload
+    def __call__(self, function: _SessionDelete, /) -> _SessionDelete: ...
+    @overload
+    def __call__(self, *subjects: str) -> Callable[[_SomeSessionDelete], _SomeSessionDelete]: ...
 
 _WorkspaceOpen = TypeVar("_WorkspaceOpen", bound=Callable[[WorkspaceOpen], Reply])
 _SomeWorkspaceOpen = TypeVar("_SomeWorkspaceOpen", bound=Callable[[WorkspaceOpen], Reply])
@@ -2026,14 +2026,6 @@ class EventDecorators:
     @property
     def notification(self) -> NotificationDecorator: ...
     @property
-    def setup(self) -> SetupDecorator: ...
-    @property
-    def instructions_loaded(self) -> InstructionsLoadedDecorator: ...
-    @property
-    def user_prompt_expansion(self) -> UserPromptExpansionDecorator: ...
-    @property
-    def message_display(self) -> MessageDisplayDecorator: ...
-    @property
     def permission_request(self) -> PermissionRequestDecorator: ...
     @property
     def permission_denied(self) -> PermissionDeniedDecorator: ...
@@ -2043,6 +2035,30 @@ class EventDecorators:
     def post_tool_use_failure(self) -> PostToolUseFailureDecorator: ...
     @property
     def post_tool_batch(self) -> PostToolBatchDecorator: ...
+    @property
+    def elicitation(self) -> ElicitationDecorator: ...
+    @property
+    def elicitation_result(self) -> ElicitationResultDecorator: ...
+    @property
+    def before_mcp_call(self) -> BeforeMcpCallDecorator: ...
+    @property
+    def after_mcp_call(self) -> AfterMcpCallDecorator: ...
+    @property
+    def before_shell(self) -> BeforeShellDecorator: ...
+    @property
+    def after_shell(self) -> AfterShellDecorator: ...
+    @property
+    def before_file_read(self) -> BeforeFileReadDecorator: ...
+    @property
+    def after_file_edit(self) -> AfterFileEditDecorator: ...
+    @property
+    def before_tab_read(self) -> BeforeTabReadDecorator: ...
+    @property
+    def after_tab_edit(self) -> AfterTabEditDecorator: ...
+    @property
+    def user_prompt_expansion(self) -> UserPromptExpansionDecorator: ...
+    @property
+    def message_display(self) -> MessageDisplayDecorator: ...
     @property
     def subagent_start(self) -> SubagentStartDecorator: ...
     @property
@@ -2055,6 +2071,24 @@ class EventDecorators:
     def stop_failure(self) -> StopFailureDecorator: ...
     @property
     def teammate_idle(self) -> TeammateIdleDecorator: ...
+    @property
+    def interrupt(self) -> InterruptDecorator: ...
+    @property
+    def prompt_transformed(self) -> PromptTransformedDecorator: ...
+    @property
+    def agent_error(self) -> AgentErrorDecorator: ...
+    @property
+    def todo_created(self) -> TodoCreatedDecorator: ...
+    @property
+    def todo_completed(self) -> TodoCompletedDecorator: ...
+    @property
+    def agent_response(self) -> AgentResponseDecorator: ...
+    @property
+    def agent_thought(self) -> AgentThoughtDecorator: ...
+    @property
+    def setup(self) -> SetupDecorator: ...
+    @property
+    def instructions_loaded(self) -> InstructionsLoadedDecorator: ...
     @property
     def config_change(self) -> ConfigChangeDecorator: ...
     @property
@@ -2074,40 +2108,6 @@ class EventDecorators:
     @property
     def post_model_switch(self) -> PostModelSwitchDecorator: ...
     @property
-    def elicitation(self) -> ElicitationDecorator: ...
-    @property
-    def elicitation_result(self) -> ElicitationResultDecorator: ...
-    @property
-    def interrupt(self) -> InterruptDecorator: ...
-    @property
-    def prompt_transformed(self) -> PromptTransformedDecorator: ...
-    @property
-    def before_mcp_call(self) -> BeforeMcpCallDecorator: ...
-    @property
-    def after_mcp_call(self) -> AfterMcpCallDecorator: ...
-    @property
-    def agent_error(self) -> AgentErrorDecorator: ...
-    @property
     def session_delete(self) -> SessionDeleteDecorator: ...
-    @property
-    def todo_created(self) -> TodoCreatedDecorator: ...
-    @property
-    def todo_completed(self) -> TodoCompletedDecorator: ...
-    @property
-    def before_shell(self) -> BeforeShellDecorator: ...
-    @property
-    def after_shell(self) -> AfterShellDecorator: ...
-    @property
-    def before_file_read(self) -> BeforeFileReadDecorator: ...
-    @property
-    def after_file_edit(self) -> AfterFileEditDecorator: ...
-    @property
-    def agent_response(self) -> AgentResponseDecorator: ...
-    @property
-    def agent_thought(self) -> AgentThoughtDecorator: ...
-    @property
-    def before_tab_read(self) -> BeforeTabReadDecorator: ...
-    @property
-    def after_tab_edit(self) -> AfterTabEditDecorator: ...
     @property
     def workspace_open(self) -> WorkspaceOpenDecorator: ...

@@ -56,9 +56,10 @@ PRELOADED = (
     "anyhook.agents.encode",
     "anyhook.authoring.degrade",
     "anyhook.authoring.recording",
-    "anyhook.model.further_events",
-    "anyhook.model.rare_events",
     "anyhook.model.sequence",
+    "anyhook.model.session_events",
+    "anyhook.model.tool_events",
+    "anyhook.model.turn_events",
 )
 """What an answer imports late; each child would otherwise import it again."""
 
