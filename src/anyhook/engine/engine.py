@@ -141,6 +141,7 @@ class Engine:
         self._runtime: list[HookDefinition] = []
         self._plans: dict[tuple[str, str | None], Plan] = {}
         self._events_with_hooks: frozenset[str] | None = None
+        self._is_left_out: Callable[[HandlerSpec], bool] | None = None
         self.unmatched_tools = UnmatchedTools(self)
         self._closed = False
         self._host_services = services
@@ -498,8 +499,11 @@ class Engine:
 
     def plan_for(self, rules: RuleSet, event: str, subject: str | None) -> Plan:
         """Return the handlers of an event whose subject is given, under a rule set of the agent."""
+        is_left_out = self._is_left_out
 
         def is_on(handler: HandlerSpec) -> bool:
+            if is_left_out is not None and is_left_out(handler):
+                return False
             return self.hooks.switched_off(handler, rules) is None
 
         return make_plan(
@@ -511,6 +515,14 @@ class Engine:
             is_on=is_on,
             may_match=self._guard.may_match,
         )
+
+    def leave_out(self, is_left_out: Callable[[HandlerSpec], bool]) -> None:
+        """Never run the handlers for which a function returns true.
+
+        A server so leaves out the hooks that would request the server itself.
+        """
+        self._is_left_out = is_left_out
+        self._forget_plans()
 
     # -- hooks of the host
 

@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from anyhook.agents.spec import AgentSpec, RuleSet
+    from anyhook.agents.spec import AgentSpec
     from anyhook.authoring.hooks import Hooks
     from anyhook.engine.observers import Observer
-    from anyhook.engine.plan import Plan
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.events import Event
@@ -100,12 +99,12 @@ class Responder:
         self.engines: dict[str, Engine] = {}
         for name in [agent] if agent else AGENTS:
             if project is None:
-                engine = _Engine.without_settings(name)
+                engine = _engine_without_settings(name)
             else:
-                engine = _Engine.load(
+                engine = Engine.load(
                     project, agent=name, trust_once=trust_once, environ=environ, watch=True
                 )
-            engine.leaves_out = own_requests
+            engine.leave_out(own_requests)
             for observer in observers:
                 engine.add_observer(observer)
             self.engines[name] = engine
@@ -262,38 +261,20 @@ class _OwnRequests:
         return True
 
 
-class _Engine(Engine):
-    """An engine that leaves handlers out."""
-
-    leaves_out: Callable[[HandlerSpec], bool] = staticmethod(lambda _handler: False)
-
-    @classmethod
-    def without_settings(cls, agent_name: str) -> _Engine:
-        """Make an engine that has no hooks but registered functions."""
-        return cls(
-            Location.of("."),
-            get_agent(agent_name).with_settings(files=(), packages=None),
-            rules="documented",
-            store=None,
-            watch=False,
-            redact=None,
-            max_processes=MAX_PROCESSES,
-            output_limit=OUTPUT_LIMIT,
-            warm=False,
-            services=Services(),
-        )
-
-    def plan(self, event: Event, rules: RuleSet | None = None) -> Plan:
-        """Return which handlers an event would run, in which order."""
-        plan = super().plan(event, rules)
-        if not any(self.leaves_out(handler) for handler in plan.handlers):
-            return plan
-        groups = []
-        for group in plan.groups:
-            kept = tuple(handler for handler in group if not self.leaves_out(handler))
-            if kept:
-                groups.append(kept)
-        return plan._replace(groups=tuple(groups))
+def _engine_without_settings(agent_name: str) -> Engine:
+    """Make an engine that has no hooks but registered functions."""
+    return Engine(
+        Location.of("."),
+        get_agent(agent_name).with_settings(files=(), packages=None),
+        rules="documented",
+        store=None,
+        watch=False,
+        redact=None,
+        max_processes=MAX_PROCESSES,
+        output_limit=OUTPUT_LIMIT,
+        warm=False,
+        services=Services(),
+    )
 
 
 class _Registration:
