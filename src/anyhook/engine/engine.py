@@ -746,6 +746,7 @@ class Engine:
     ) -> Decision:
         if not plan.groups:
             return Decision(diagnostics=problems) if problems else NO_DECISION
+        event = self.complete(event)
         spec = self.rules.by_canonical[event.name]
         context = self._make_context(spec, event, plan, variables)
         results = await run_plan(plan, context)
@@ -777,14 +778,11 @@ class Engine:
 
         `dispatch` completes events, too.
         """
-        return self._complete(event, time.time())
-
-    def _complete(self, event: Event, now: float) -> Event:
         is_complete = event.session_id and event.timestamp and event.cwd and event.vocabulary
         if event.raw is not None or is_complete:
             return event
-        moment = datetime.datetime.fromtimestamp(now, datetime.UTC)
-        time_text = moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+        now = datetime.datetime.now(datetime.UTC)
+        time_text = now.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
         return event.replace(
             session_id=event.session_id or self._session_id,
             timestamp=event.timestamp or time_text,
@@ -815,15 +813,13 @@ class Engine:
             agent=self.agent,
             rules=self.rules,
             spec=spec,
-            given=event,
-            complete=self._complete,
+            event=event,
             project_dir=self.project_dir,
             home=self._location.home,
             inherits=self._inherits,
             limiter=self._limiter_of_loop,
             output_limit=self._output_limit,
             epoch=time.perf_counter(),
-            when=time.time(),
             services=self._services,
             servers=SERVERS.get(),
             session_variables={**session_variables, **variables},

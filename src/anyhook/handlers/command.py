@@ -123,7 +123,7 @@ def command_environment(
     env, repaired = context.environ(handler.layer)
     services, env_file = context.services, context.agent.settings.env_file
     if services.env_files is not None and env_file is not None:
-        session = str(context.given.session_id or "")
+        session = str(context.event.session_id or "")
         key = FileKey(session, context.spec.canonical, handler.identity)
         env |= services.env_files.variables(env_file, key, context.epoch)
     env.update(handler.variables)
@@ -203,7 +203,7 @@ def _make_result(
                 process.stderr,
                 process.stdout_truncated,
             ),
-            tools=event_tools(context.spec, context.given),
+            tools=event_tools(context.spec, context.event),
         )
         result = HandlerResult(
             handler,

@@ -44,15 +44,13 @@ class HookContext(Record):
         agent: The agent whose payloads and replies commands use.
         rules: Its rule set.
         spec: The event under that rule set.
-        given: The event as it was dispatched; see `event`.
-        complete: Fills in what an event built in Python leaves out, for a Unix timestamp.
+        event: The event; what an event built in Python leaves out is filled in.
         project_dir: Directory of the project.
         home: Home directory of the user.
         inherits: What commands inherit of the host's environment.
         limiter: Returns the limiter of the number of commands that run at once.
         output_limit: Bytes of each stream of a command that are kept.
         epoch: When the dispatch began, on the clock of `time.perf_counter`.
-        when: The same as a Unix timestamp.
         services: What handlers need besides the event.
         servers: The servers that the event came through, which a request names.
         session_variables: Variables that earlier hooks have set for those of the session, and that
@@ -65,15 +63,13 @@ class HookContext(Record):
     agent: AgentSpec
     rules: RuleSet
     spec: EventSpec
-    given: Event
-    complete: Callable[[Event, float], Event]
+    event: Event
     project_dir: Path
     home: Path
     inherits: Inheritance
     limiter: Callable[[], anyio.CapacityLimiter]
     output_limit: int
     epoch: float
-    when: float
     services: Services
     servers: tuple[str, ...]
     session_variables: Mapping[str, str] = EMPTY
@@ -83,11 +79,6 @@ class HookContext(Record):
     @cached_property
     def _environs(self) -> dict[Layer, tuple[dict[str, str], tuple[str, ...]]]:
         return {}
-
-    @cached_property
-    def event(self) -> Event:
-        """The completed event, built lazily: most events have no handlers."""
-        return self.complete(self.given, self.when)
 
     @property
     def host_environ(self) -> Mapping[str, str]:
@@ -128,8 +119,7 @@ class HookContext(Record):
             agent=agent,
             rules=rules,
             spec=rules.by_canonical[event.name],
-            given=event,
-            complete=lambda event, _when: event,
+            event=event,
         )
 
     def environ(self, layer: Layer) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -142,8 +132,8 @@ class HookContext(Record):
             return dict(variables), repaired
         values = {
             "project_dir": str(self.project_dir),
-            "cwd": str(self.given.cwd or self.cwd),
-            "session_id": str(self.given.session_id or ""),
+            "cwd": str(self.event.cwd or self.cwd),
+            "session_id": str(self.event.session_id or ""),
         }
         sources = self.agent.hook_environment
         if "root" in sources.values():
@@ -162,7 +152,7 @@ class HookContext(Record):
     @cached_property
     def cwd(self) -> str:
         """Working directory of commands; the project if the event's directory does not exist."""
-        directory = self.given.cwd
+        directory = self.event.cwd
         if directory and os.path.isdir(directory):  # noqa: PTH112 - ten times faster
             return os.fspath(directory)
         return str(self.project_dir)
@@ -173,4 +163,4 @@ class HookContext(Record):
 
     def with_event(self, event: Event) -> HookContext:
         """Return the same context for a changed event."""
-        return replace(self, given=event)
+        return replace(self, event=event)

@@ -294,7 +294,7 @@ def _make_result(
             stdout=reply.text,
             diagnostics=(*notes, *ignored),
         )
-    tools = event_tools(context.spec, context.given)
+    tools = event_tools(context.spec, context.event)
     output = decode_text(
         context.agent, context.rules, context.spec, handler, reply.text, tools=tools
     )

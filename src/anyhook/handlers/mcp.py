@@ -131,7 +131,7 @@ def _make_result(
         )
         return replace(failure, stderr=text, truncated=truncated)
     end = ProcessExit(0, stdout=text, truncated=truncated)
-    tools = event_tools(context.spec, context.given)
+    tools = event_tools(context.spec, context.event)
     output = decode_exit(context.agent, context.rules, context.spec, handler, end, tools=tools)
     return HandlerResult(
         handler,

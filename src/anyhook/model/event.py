@@ -91,9 +91,12 @@ class Event(Record):
 
     def copy(self) -> Self:
         """Return an event whose JSON values are not shared with this one."""
-        names = self.record_names
-        fields = {name: value for name, value in self.__dict__.items() if name in names}
-        return type(self)(**copy_json(fields))
+        containers = {
+            name: copy_json(value)
+            for name, value in self.__dict__.items()
+            if isinstance(value, _CONTAINERS) and name in self.record_names
+        }
+        return self.replace(**containers)
 
 
 class ToolEvent(Event, OfTool[CallT_co]):
