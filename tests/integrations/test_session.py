@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import re
+import time
 
 import anyio
 import pytest
@@ -225,6 +226,26 @@ def test_an_own_tool_is_guarded_by_hooks_for_the_tool_it_is(tmp_path):
     assert (fine.allowed, fine.arguments) == (True, {"cmd": "ls", "extra": 1})
     assert changed.arguments["cmd"] == "ls -la"
     assert other.allowed
+
+
+def test_the_host_gets_the_event_that_the_hooks_saw(tmp_path):
+    engine = World(tmp_path).load()
+    seen, reported = [], []
+
+    def slow(event):
+        seen.append(event.timestamp)
+        time.sleep(0.01)  # the clock of events counts milliseconds
+
+    engine.register("before_tool", slow, name="slow")
+
+    async def run():
+        options = {"on_decision": lambda event, _decision: reported.append(event.timestamp)}
+        async with Session(engine, **options) as session:
+            reported.clear()
+            await session.before_tool("shell", {"command": "ls"})
+            assert reported == seen
+
+    asyncio.run(run())
 
 
 def test_hooks_see_where_the_server_of_a_tool_comes_from(tmp_path):

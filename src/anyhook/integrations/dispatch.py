@@ -107,10 +107,11 @@ class EventDispatcher:
             raise StoppedError(self.stopped)
         if not self.listens(event.name):
             return NO_DECISION
+        event = self.engine.complete(event)  # the host gets the event that the hooks saw
         decision = await self.engine.decide(event)
         self.messages.report(decision.diagnostics)
         if self._on_decision is not None:
-            self._on_decision(self.engine.complete(event), decision)
+            self._on_decision(event, decision)
         results = [result for result in decision.results if not result.answer.suppress_output]
         if results:
             self.write(
