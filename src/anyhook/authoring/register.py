@@ -54,7 +54,7 @@ def register(
         functions = [function for function in hooks.functions if function.event == event]
         if spec is None:
             continue
-        seconds = hooks.timeout or spec.default_timeouts.get("command", host.agent.default_timeout)
+        seconds = hooks.timeout or host.agent.command_timeout(spec)
         handlers = tuple(_handler(hooks, f, host.agent, seconds, around) for f in functions)
         place = Place(functions[0].file, functions[0].line)
         host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))
@@ -81,6 +81,7 @@ def _handler(
         options={"subjects": function.subjects} if function.subjects else {},
         on_failure="block" if hooks.on_crash == "deny" else "continue",
         shadow=hooks.shadow,
+        hook_file=function.file,
     )
 
 

@@ -424,8 +424,7 @@ class Run:
 
     def _longest(self) -> float:
         """Return the part of the agent's own timeout that a hook may use, in seconds."""
-        default = self._spec.default_timeouts.get("command", self._agent.default_timeout)
-        return (self._timeout or default) * TIMEOUT_SHARE
+        return (self._timeout or self._agent.command_timeout(self._spec)) * TIMEOUT_SHARE
 
     # -- failures
 

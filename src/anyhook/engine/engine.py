@@ -544,7 +544,7 @@ class Engine:
                 reply in the agent's JSON form. Plain or async.
             matcher: Pattern on the event's subject.
             name: Display name, by which settings can switch it off; by default the function's.
-            timeout: Seconds; by default the agent's default for commands.
+            timeout: Seconds; by default the agent's default for commands on the event.
             threaded: Run a plain function in a thread. Otherwise it runs on the event loop, which
                 is faster, and its timeout cannot end it.
 
@@ -578,7 +578,7 @@ class Engine:
             function=function,
             threaded=threaded,
             description=summary or None,
-            timeout=self.agent.default_timeout if timeout is None else timeout,
+            timeout=self.agent.command_timeout(spec) if timeout is None else timeout,
         )
         definition = HookDefinition(
             spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)

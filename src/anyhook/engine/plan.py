@@ -57,7 +57,8 @@ def make_plan(
 
     Layers come in the agent's order, definitions of a layer in file order. Of handlers with the
     same identity one runs: the first, unless a later one comes from a layer with more authority.
-    So a project cannot put its own version in front of a hook of the user or the system.
+    So a project cannot put its own version in front of a hook of the user or the system. What the
+    agent takes for the same hook does not hold for functions of the host: the agent has none.
 
     The definitions of each layer are in file order. The event is its canonical name; the subject is
     the value that matchers see, `None` if the event has none. `is_on` returns whether a handler is
@@ -79,7 +80,8 @@ def make_plan(
     for _, handler in each_handler(matched):
         if not runs_on(spec, handler) or not is_on(handler):
             continue
-        identity = identity_of(handler)
+        is_function = handler.layer is Layer.RUNTIME
+        identity = handler.identity if is_function else identity_of(handler)
         rival = chosen.get(identity)
         if (
             rival is None
@@ -160,6 +162,9 @@ def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinitio
     seen: set[tuple[object, ...]] = set()
     kept: list[HookDefinition] = []
     for definition in definitions:
+        if definition.layer is Layer.RUNTIME:
+            kept.append(definition)
+            continue
         handlers: list[HandlerSpec] = []
         for handler in definition.handlers:
             name = handler.name or _key(handler) or id(handler)

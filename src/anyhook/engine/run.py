@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -15,6 +16,7 @@ from anyhook.model.diagnostics import diagnose
 from anyhook.model.record import replace
 from anyhook.model.sequence import (
     CHANGES,
+    SEQUENCE,
     advance,
     ends_sequence,
     replace_value,
@@ -58,17 +60,27 @@ async def run_plan(plan: Plan, context: HookContext) -> Results:
 async def _run_group(
     group: tuple[HandlerSpec, ...], context: HookContext
 ) -> tuple[HandlerResult, ...]:
+    if len(group) == 1:
+        result = await _run_handler(context, group[0])
+        return (without_effect(result) if group[0].shadow else result,)
     results: list[HandlerResult] = []
     has_ended = False
+    file_run: _FileRun | None = None
     for handler in group:
-        if has_ended:
+        if not handler.hook_file:
+            file_run = None
+        elif file_run is None or file_run.path != handler.hook_file:
+            file_run = _FileRun(handler, context)
+        if has_ended or (file_run is not None and file_run.has_ended):
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
-        result = await _run_handler(context, handler)
+        if file_run is None:
+            result = await _run_handler(context, handler)
+        else:
+            result = await _run_handler(file_run.context, handler)
+            file_run.advance(result)
         if handler.shadow:
             result = without_effect(result)
-        if len(group) == 1:
-            return (result,)
         results.append(result)
         if context.spec.ending_outcomes is not None:
             has_ended = result.answer.outcome in context.spec.ending_outcomes
@@ -79,6 +91,32 @@ async def _run_group(
         if not has_ended and (has_succeeded or context.rules.chains_failures):
             context = _advance(context, result)
     return tuple(results)
+
+
+class _FileRun:
+    """The functions of one hook file on an event, as far as they have run.
+
+    They decide as the file does when an agent runs it as a command (`HookFunctions.decide`): each
+    sees the changes of those before it, a denial or a stop skips the rest, and all have one
+    timeout.
+
+    Attributes:
+        path: The file.
+        context: What the next function sees.
+        has_ended: Whether the rest is skipped.
+    """
+
+    def __init__(self, first: HandlerSpec, context: HookContext) -> None:
+        self.path = first.hook_file
+        self.context = replace(context, deadline=time.perf_counter() + first.timeout)
+        self.has_ended = False
+
+    def advance(self, result: HandlerResult) -> None:
+        """Apply the answer of a function."""
+        event = self.context.event
+        self.has_ended = ends_sequence(result.answer) or result.timed_out
+        changed = advance(SEQUENCE.get(event.name, {}), event, result.answer)
+        self.context = self.context.with_event(changed)
 
 
 def _advance(context: HookContext, result: HandlerResult) -> HookContext:

@@ -55,6 +55,8 @@ class HookContext(Record):
         servers: The servers that the event came through, which a request names.
         session_variables: Variables that earlier hooks have set for those of the session, and that
             observers set.
+        deadline: When the functions of a hook file must have ended, on the same clock; `None` if
+            each handler has its own timeout.
         withhold: Returns the result of a handler that must not run, or `None` if it may. It is
             called again right before a start that had to wait: files can change meanwhile.
         withhold_in_background: The same, for any thread.
@@ -73,6 +75,7 @@ class HookContext(Record):
     services: Services
     servers: tuple[str, ...]
     session_variables: Mapping[str, str] = EMPTY
+    deadline: float | None = None
     withhold: Withhold
     withhold_in_background: Withhold
 

@@ -41,6 +41,9 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
     end it.
     """
     started = time.perf_counter()
+    seconds = handler.timeout
+    if context.deadline is not None:
+        seconds = max(0.0, context.deadline - started)
     try:
         event = context.event
         event_notes: tuple[Diagnostic, ...] = ()
@@ -55,7 +58,7 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
             event = event.replace(**repaired)
             message = f"{context.spec.wire}: the event is nested too deep; functions see it cut"
             event_notes = (diagnose("payload-repaired", message),)
-        with anyio.move_on_after(handler.timeout) as scope, StderrRecord() as stderr:
+        with anyio.move_on_after(seconds) as scope, StderrRecord() as stderr:
             returned = await _call(handler, event, stderr)
         if scope.cancelled_caught:
             return timed_out_result(context, handler, started=started)

@@ -102,7 +102,7 @@ def _migrate_timeout(move: HandlerMigration) -> float | None:
             "make it quicker",
         )
         seconds = cap
-    default = event.default_timeouts.get("command", target.default_timeout)
+    default = target.command_timeout(event)
     if not is_written and seconds <= default:
         return None
     return target.settings.write_timeout(seconds)

@@ -57,6 +57,8 @@ class HandlerSpec(Record, kw_only=False):
         form: The form of its agent that it was written for (`AgentSpec.forms`).
         path: Keys and indexes of the handler in its settings file.
         shadow: Whether it runs without deciding: its answer is recorded and does not count.
+        hook_file: Path of the hook file whose function it is. The functions of a file run by the
+            rules of the file, whatever the agent does (`anyhook.engine.run`).
     """
 
     kind: str
@@ -83,6 +85,7 @@ class HandlerSpec(Record, kw_only=False):
     form: str = ""
     path: tuple[str | int, ...] = ()
     shadow: bool = False
+    hook_file: str = ""
 
     @property
     def identifier(self) -> str:

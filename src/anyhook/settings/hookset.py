@@ -117,7 +117,7 @@ class HookSet(Record, kw_only=False):
             if not file.enabled:
                 return str(file.enabled_at)
             is_enabled = True
-        if is_enabled or rules.enabled_by_default:
+        if is_enabled or _is_on_by_default(rules, handler):
             return None
         return AGENT_DEFAULT
 
@@ -148,7 +148,7 @@ class HookSet(Record, kw_only=False):
         ranked.reverse()
         switch = max(ranked, key=self._precedence, default=None)
         if switch is None:
-            return None if rules.enabled_by_default else AGENT_DEFAULT
+            return None if _is_on_by_default(rules, handler) else AGENT_DEFAULT
         if switch.enabled or self._is_protected(handler, switch):
             return None
         return str(switch.enabled_at)
@@ -262,6 +262,11 @@ class HookSet(Record, kw_only=False):
             if may_loosen:
                 merged["allowed"] += _strings(list_at(file.redaction, ("allowed",)))
         return merged
+
+
+def _is_on_by_default(rules: RuleSet, handler: HandlerSpec) -> bool:
+    """Return whether a hook runs that no file switches on; what a host registers does."""
+    return rules.enabled_by_default or handler.layer is Layer.RUNTIME
 
 
 def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = None) -> HookSet:

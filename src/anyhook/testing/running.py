@@ -106,6 +106,8 @@ def run_hook(
         UsageError: If the file is not a hook file, or `process` is set for `Hooks`.
         UnknownNameError: If there is no such agent, or it has no such event.
         EventError: If the event has no such field.
+        UnsupportedError: If hooks that are called in this process refuse what the agent lacks
+            (`Hooks(unsupported="refuse")`).
         subprocess.TimeoutExpired: If the process runs longer than 60 seconds.
         Exception: Any exception of a function that is called in this process.
     """
@@ -113,7 +115,7 @@ def run_hook(
     spec = get_agent(agent).form_of(payload)
     if not process:
         hooks = hook if isinstance(hook, Hooks) else load_hooks(hook)
-        return _call_functions(hooks, spec, payload)
+        return _call_functions(hooks, spec, payload, shadow=hooks.shadow)
     if isinstance(hook, Hooks):
         raise UsageError("a process needs a file: give its path")
     if not Path(hook).is_file():
@@ -122,12 +124,16 @@ def run_hook(
 
 
 def run_on_example(hooks: Hooks, example: Example, agent: str) -> HookRun:
-    """Call hooks on the event of an example; raises what `run_hook` raises."""
+    """Call hooks on the event of an example; raises what `run_hook` raises.
+
+    A shadow is asked what it would answer.
+    """
     fields = dict(example.fields)
     if "tool_name" in fields:
         fields["tool"] = fields.pop("tool_name")
         fields["input"] = fields.pop("tool_input", {})
-    return run_hook(hooks, example.event, agent=agent, **fields)
+    payload = make_payload(example.event, agent=agent, **fields)
+    return _call_functions(hooks, get_agent(agent).form_of(payload), payload)
 
 
 def run_in_time(hooks: Hooks, example: Example, agent: str) -> HookRun:
@@ -145,7 +151,10 @@ def _raise_timeout() -> None:
     raise TimeoutError("it ran out of time")
 
 
-def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> HookRun:
+def _call_functions(
+    hooks: Hooks, agent: AgentSpec, payload: dict[str, Any], *, shadow: bool = False
+) -> HookRun:
+    """Call hooks as their file does in a process; the answer of a shadow is kept back."""
     event, _ = decode_event(agent, payload)
     spec = agent.by_canonical.get(event.name)
     if spec is None:
@@ -157,7 +166,11 @@ def _call_functions(hooks: Hooks, agent: AgentSpec, payload: dict[str, Any]) -> 
         dropped.extend(f"{function.name}: {problem}" for problem in problems)
         return answer
 
-    answer, notes = fit(agent, event, hooks.decide(event, agent, call), name=hooks.name)
+    must_refuse = hooks.unsupported == "refuse"
+    decided = hooks.decide(event, agent, call)
+    answer, notes = fit(agent, event, decided, name=hooks.name, refuse=must_refuse)
+    if shadow:
+        answer = NO_OPINION
     notes = [*dropped, *notes]
     message = stderr_message(agent, spec.canonical, answer)
     if message is None:

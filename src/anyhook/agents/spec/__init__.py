@@ -229,6 +229,10 @@ class AgentSpec(Record):
         settings_format: SettingsFormat = load_object(self.settings_format)
         return settings_format
 
+    def command_timeout(self, event: EventSpec) -> float:
+        """Return the default timeout of commands on an event, in seconds."""
+        return event.default_timeouts.get("command", self.default_timeout)
+
     def with_settings(self, **changes: Any) -> AgentSpec:
         """Return an agent that differs in some attributes of its settings format."""
         changed = self.replace()
