@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS
 from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
+from anyhook.engine.plan import identity_of, name_key
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import Status
+from anyhook.model.definitions import each_handler
 from anyhook.model.record import Record
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
@@ -17,6 +19,7 @@ from anyhook.trust.native import RUNNING, native_states
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from anyhook.agents.spec import RuleSet
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -115,22 +118,33 @@ def untrusted_in_agent(engine: Engine, decision: Decision) -> list[str]:
 def hooks_that_did_not_run(engine: Engine, event: Event, decision: Decision) -> list[NotRun]:
     """Return every hook that is configured on an event and has no result in its decision."""
     ran = {id(result.handler) for result in decision.results}
-    ran_by_identity = {result.handler.identity: result.handler for result in decision.results}
+    definitions = [hook for hook in engine.definitions if hook.event == event.name]
+    ran_by_key: dict[tuple[object, ...], HandlerSpec] = {}
+    for definition, handler in each_handler(definitions):
+        if id(handler) in ran:
+            for key in _keys(engine.rules, definition, handler):
+                ran_by_key.setdefault(key, handler)
     not_run: list[NotRun] = []
-    for definition in engine.definitions:
-        if definition.event != event.name:
-            continue
-        for handler in definition.handlers:
-            if id(handler) in ran:
-                continue
-            duplicate = ran_by_identity.get(handler.identity)
-            reason = _explain(engine, event, definition, handler, duplicate)
-            not_run.append(NotRun(handler, reason))
+    for definition, handler in each_handler(definitions):
+        if id(handler) not in ran:
+            keys = _keys(engine.rules, definition, handler)
+            same = next((ran_by_key[key] for key in keys if key in ran_by_key), None)
+            not_run.append(NotRun(handler, _explain(engine, event, definition, handler, same)))
     for hook in engine.disabled.hooks:
         if hook.definition.event == event.name:
             reason = f"it is disabled and kept in {hook.record}; see: anyhook enable"
             not_run.append(NotRun(hook.handler, reason))
     return not_run
+
+
+def _keys(
+    rules: RuleSet, definition: HookDefinition, handler: HandlerSpec
+) -> tuple[tuple[object, ...], ...]:
+    """Return what the agent compares to find out whether two handlers are the same hook."""
+    identity = ("identity", *identity_of(rules, handler))
+    if rules.one_handler_per_name:
+        return (identity, ("name", *name_key(definition, handler)))
+    return (identity,)
 
 
 def _explain(
@@ -145,19 +159,21 @@ def _explain(
     if switch is not None:
         return f"it is switched off by {switch}"
     form = form_rules(engine.agent, engine.rules, definition.form)
-    matcher = compile_matcher(definition.matcher, form.by_canonical[event.name].matcher_style)
+    style = form.by_canonical[event.name].matcher_style
+    matcher = compile_matcher(definition.matcher, style)
     subject = spec.subject_of(event)
     names = match_names_in_form(engine.agent, engine.rules, event.name, subject, definition.form)
     may_evaluate = matcher.expression is None or engine.guard.may_match(definition)
-    if may_evaluate and not matcher.matches_any(names):
-        return f"its matcher {matcher.pattern!r} does not match {subject!r}"
+    for pattern in (matcher, compile_matcher(handler.matcher, style)):
+        if may_evaluate and not pattern.matches_any(names):
+            return f"its matcher {pattern.pattern!r} does not match {subject!r}"
     if spec.handler_kinds is not None and handler.kind not in spec.handler_kinds:
         return f"{engine.agent.title} runs no {handler.kind} hooks on {spec.wire}"
     if handler.condition is not None and not spec.supports_conditions:
         return f'{spec.wire} has no tool call, so a hook with "if" never runs on it'
     if duplicate is not None:
         return f"it is the same hook as the one at {duplicate.place}, which ran"
-    return "another hook of the same sequence decided before it"
+    return "this program leaves it out"
 
 
 def unknown_tool(engine: Engine, event: Event) -> str | None:

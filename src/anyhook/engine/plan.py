@@ -74,14 +74,12 @@ def make_plan(
     if rules.one_handler_per_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
-    identity_of = IDENTITIES[rules.handler_identity]
     # The handler that runs of each identity.
     chosen: dict[tuple[object, ...], HandlerSpec] = {}
     for _, handler in each_handler(matched):
         if not runs_on(spec, handler) or not is_on(handler):
             continue
-        is_function = handler.layer is Layer.RUNTIME
-        identity = handler.identity if is_function else identity_of(handler)
+        identity = identity_of(rules, handler)
         rival = chosen.get(identity)
         if (
             rival is None
@@ -135,6 +133,21 @@ def _find_matching(
     return matching
 
 
+def identity_of(rules: RuleSet, handler: HandlerSpec) -> tuple[object, ...]:
+    """Return what two handlers share that are the same hook, so that one of them runs."""
+    if handler.layer is Layer.RUNTIME:
+        return handler.identity
+    return IDENTITIES[rules.handler_identity](handler)
+
+
+def name_key(definition: HookDefinition, handler: HandlerSpec) -> tuple[object, ...]:
+    """Return what two handlers share of which the first runs (`RuleSet.one_handler_per_name`)."""
+    name = handler.name or _key(handler)
+    if definition.layer is Layer.RUNTIME or name is None:
+        return (id(handler),)
+    return (definition.layer, definition.matcher, definition.sequential, name)
+
+
 def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:
     """Return whether an event runs this kind of handler, and conditions if the handler has one."""
     if handler.condition is not None and not spec.supports_conditions:
@@ -162,13 +175,9 @@ def _keep_first_of_name(definitions: list[HookDefinition]) -> list[HookDefinitio
     seen: set[tuple[object, ...]] = set()
     kept: list[HookDefinition] = []
     for definition in definitions:
-        if definition.layer is Layer.RUNTIME:
-            kept.append(definition)
-            continue
         handlers: list[HandlerSpec] = []
         for handler in definition.handlers:
-            name = handler.name or _key(handler) or id(handler)
-            key = (definition.layer, definition.matcher, definition.sequential, name)
+            key = name_key(definition, handler)
             if key not in seen:
                 seen.add(key)
                 handlers.append(handler)
