@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anyhook import BeforeTool, SyncEngine, deny
+from anyhook import BeforeTool, SyncEngine, ask, deny
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.output import decode_reply
 from anyhook.testing import run_hook
 
 HEADER = """
@@ -188,3 +189,48 @@ def test_a_shadow_answers_nothing_in_a_test_as_in_an_agent(hook_file):
 
     assert run_hook(path, "before_tool", **call).outcome == "none"
     assert run_hook(path, "before_tool", process=True, **call).outcome == "none"
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+@pytest.mark.parametrize("verdict", ["allow()", "allow(approve=True)", 'ask("q")', 'context("c")'])
+def test_no_verdict_of_a_file_makes_its_stop_let_the_call_run(hook_file, load, agent, verdict):
+    body = f"""
+from anyhook.authoring import allow
+
+@hooks.before_tool("shell")
+def first(event):
+    return {verdict}
+
+@hooks.before_tool("shell")
+def second(event):
+    return stop("end")
+"""
+    path = hook_file(body)
+    engine = load(agent)
+    engine.engine.register_file(path)
+    spec = get_agent(agent).event("before_tool")
+    call = call_of(engine)
+
+    in_test = run_hook(path, "before_tool", agent=agent, tool="shell", input={"command": "ls"})
+    decision = engine.dispatch(call)
+    reply = engine.engine.reply(call, decision)
+    rules, handler = get_agent(agent).documented, decision.results[0].handler
+    read_back, _ = decode_reply(get_agent(agent), rules, spec, handler, reply)
+
+    assert in_test.answer.outcome == "deny" or "stop" not in spec.implied_fields
+    assert in_test.answer.outcome == "deny" or in_test.answer.stop
+    assert read_back.outcome == "deny" or read_back.stop
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_the_reply_of_an_engine_keeps_a_question(load, agent):
+    engine = load(agent)
+    engine.engine.register("before_tool", lambda _event: ask("sure?"))
+    call = call_of(engine)
+
+    decision = engine.dispatch(call)
+    reply = engine.engine.reply(call, decision)
+    rules, spec = get_agent(agent).documented, get_agent(agent).event("before_tool")
+    answer, _ = decode_reply(get_agent(agent), rules, spec, decision.results[0].handler, reply)
+
+    assert answer.outcome in {"ask", "deny"}

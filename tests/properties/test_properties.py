@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from anyhook import Answer, BeforeTool, Outcome
 from anyhook.agents import get_agent
-from anyhook.agents.encode import encode_decision
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.gemini.model_api import (
     request_from_api,
     request_to_api,
@@ -21,6 +21,7 @@ from anyhook.agents.gemini.model_api import (
 )
 from anyhook.agents.output import ProcessExit, decode_exit, decode_reply
 from anyhook.agents.payloads import decode_event, encode_event
+from anyhook.authoring.degrade import fit_decision
 from anyhook.engine.combine import combine
 from anyhook.engine.plan import make_plan
 from anyhook.matching.matchers import compile_matcher
@@ -65,9 +66,10 @@ def event_for(spec):
 
 @given(SPECS, make.results())
 def test_combining_takes_anything_and_its_reply_is_json(spec, results):
-    decision = combine(RULES, spec, event_for(spec), results)
+    event = event_for(spec)
+    decision = combine(RULES, spec, event, results)
 
-    dump_json(encode_decision(GEMINI, spec, decision))
+    dump_json(encode_answer(GEMINI, spec, fit_decision(GEMINI, event, decision)[0]))
     decision.explain()
     assert all(blames for blames in decision.blame.values())
 

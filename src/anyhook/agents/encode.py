@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec, OutputField
     from anyhook.model.decisions import Decision
-    from anyhook.model.events import Event
 
 DEFAULT_CONTINUATION = "A hook wants you to go on."
 """Prompt of an agent that a hook continues without a reason."""
@@ -134,24 +133,6 @@ def _result_object(value: Any) -> Any:
 def result_object(text: str, *, failed: bool) -> dict[str, str]:
     """Return the result of a tool as a member of the kind `result_object` holds it."""
     return {RESULT_TYPE: "failure" if failed else "success", RESULT_TEXT: text}
-
-
-def encode_decision(
-    agent: AgentSpec, spec: EventSpec, decision: Decision, event: Event | None = None
-) -> dict[str, Any]:
-    """Return a decision as one reply to an agent.
-
-    It is empty if the decision is to do nothing. A tool configuration gets the form that the
-    request of `event`, which was decided, has: flat, or under `functionCallingConfig`.
-    """
-    answer = answer_of(decision)
-    request = getattr(event, "llm_request", None)
-    if answer.tool_config is not None and isinstance(request, dict):
-        from anyhook.model.llm import like_tool_config
-
-        tool_config: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
-        answer = answer.replace(tool_config=tool_config)
-    return encode_answer(agent, spec, answer)
 
 
 def answer_of(decision: Decision) -> Answer:

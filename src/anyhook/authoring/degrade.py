@@ -13,7 +13,7 @@ from anyhook.agents.capabilities import (
     shows_stderr,
     support,
 )
-from anyhook.agents.encode import NAMED_REASON, give_reason
+from anyhook.agents.encode import NAMED_REASON, answer_of, give_reason
 from anyhook.agents.spec import Denial
 from anyhook.errors import UsageError
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome, join_lines
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
     from anyhook.model.llm import ToolConfig
 
@@ -35,6 +36,8 @@ SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
 """What happens to a text that can be passed to neither the agent nor the user."""
 LEFT_OUT = "it is left out"
+VERDICTS = frozenset({"ask", "defer", "deny", "stop"})
+"""Abilities that keep an event from happening."""
 
 
 class UnsupportedError(UsageError):
@@ -82,6 +85,28 @@ def fit(
     answer = _complete(agent, event, answer, notes)
     reason = NAMED_REASON.format(label=name)
     return give_reason(agent, agent.by_canonical[event.name], answer, reason), notes
+
+
+def fit_decision(agent: AgentSpec, event: Event, decision: Decision) -> tuple[Answer, list[str]]:
+    """Return a decision of several hooks as the answer of one.
+
+    A verdict that the agent does not have is replaced by the nearest one, see `fit`: hooks of the
+    agent's settings give none, but functions of a program may. A tool configuration gets the form
+    that the request of the event has: flat, or under `functionCallingConfig`.
+    """
+    answer = answer_of(decision)
+    notes: list[str] = []
+    for ability in VERDICTS.intersection(abilities_of(answer)):
+        if support(agent, event.name, ability) is Support.NO:
+            answer, notes = fit(agent, event, answer)
+            break
+    request = getattr(event, "llm_request", None)
+    if answer.tool_config is not None and isinstance(request, dict):
+        from anyhook.model.llm import like_tool_config
+
+        tool_config: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
+        answer = answer.replace(tool_config=tool_config)
+    return answer, notes
 
 
 def _without_what_denial_drops(
@@ -143,6 +168,7 @@ def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
         if getattr(answer, field) not in (None, False):
             changes |= implied
             changes["reason"] = answer.reason or answer.stop_reason or "answered by a hook"
+            changes["approve"] = False  # the agent has no word for a denial that approves
     if spec.any_output_sets and all(
         getattr(answer, field) is None for field in spec.any_output_sets
     ):

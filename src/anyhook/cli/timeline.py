@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.agents.encode import encode_decision
 from anyhook.agents.payloads import encode_event
 from anyhook.authoring.inspect import Use, scan
 from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, SHADOW, STATUSES, badge
@@ -299,7 +298,6 @@ def fired_event_json(
 
 
 def _decision(engine: Engine, event: Event, decision: Decision) -> dict[str, Any]:
-    spec = engine.agent.by_canonical[event.name]
     blame: dict[str, list[dict[str, Any]]] = {}
     for name, blames in decision.blame.items():
         blame[name] = []
@@ -319,7 +317,7 @@ def _decision(engine: Engine, event: Event, decision: Decision) -> dict[str, Any
     return {
         **members(decision, *DECISION),
         "messages": messages,
-        "wire": encode_decision(engine.agent, spec, decision),
+        "wire": engine.reply(event, decision),
         "blame": blame,
     }
 

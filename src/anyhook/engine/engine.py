@@ -18,9 +18,10 @@ import anyio
 from anyio.lowlevel import RunVar
 
 from anyhook.agents import get_agent
-from anyhook.agents.encode import encode_decision
+from anyhook.agents.encode import encode_answer
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import decode_any_form
+from anyhook.authoring.degrade import fit_decision
 from anyhook.authoring.functions import check_timeout
 from anyhook.engine.absent import (
     check_required,
@@ -852,13 +853,19 @@ class Engine:
     def reply(self, event: Event, decision: Decision) -> dict[str, Any]:
         """Encode a decision as one reply, as a single hook of the agent would print it.
 
+        What the agent cannot do is replaced by the nearest that it can, and reported: a stop by a
+        denial.
+
         Raises:
             EventError: If the agent has no such event.
         """
         spec = self.agent.by_canonical.get(event.name)
         if spec is None:
             raise EventError(f"{self.agent.title} has no event {event.name!r}")
-        return encode_decision(self.agent, spec, decision, event)
+        answer, notes = fit_decision(self.agent, event, decision)
+        for note in notes:
+            self.messages.send(f"{spec.wire}: {note}")
+        return encode_answer(self.agent, spec, answer)
 
 
 def _check_options(

@@ -70,8 +70,9 @@ async def _run_group(
         if not handler.hook_file:
             file_run = None
         elif file_run is None or file_run.path != handler.hook_file:
-            file_run = _FileRun(handler, context)
-        if has_ended or (file_run is not None and file_run.has_ended):
+            file_run = _FileRun(handler, context, has_ended=has_ended)
+        is_skipped = has_ended if file_run is None else file_run.has_ended
+        if is_skipped:
             results.append(HandlerResult(handler, Status.SKIPPED))
             continue
         if file_run is None:
@@ -83,9 +84,9 @@ async def _run_group(
             result = without_effect(result)
         results.append(result)
         if context.spec.ending_outcomes is not None:
-            has_ended = result.answer.outcome in context.spec.ending_outcomes
+            has_ended |= result.answer.outcome in context.spec.ending_outcomes
         else:
-            has_ended = context.rules.ends_sequence and ends_sequence(result.answer)
+            has_ended |= context.rules.ends_sequence and ends_sequence(result.answer)
         has_succeeded = result.signal is None and result.exit_code in (None, 0)
         # The next handler sees what this one changed.
         if not has_ended and (has_succeeded or context.rules.chains_failures):
@@ -106,10 +107,10 @@ class _FileRun:
         has_ended: Whether the rest is skipped.
     """
 
-    def __init__(self, first: HandlerSpec, context: HookContext) -> None:
+    def __init__(self, first: HandlerSpec, context: HookContext, *, has_ended: bool) -> None:
         self.path = first.hook_file
         self.context = replace(context, deadline=time.perf_counter() + first.timeout)
-        self.has_ended = False
+        self.has_ended = has_ended
 
     def advance(self, result: HandlerResult) -> None:
         """Apply the answer of a function."""

@@ -10,8 +10,8 @@ import anyio
 
 from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.capabilities import stderr_message
-from anyhook.agents.encode import answer_of, encode_answer
-from anyhook.authoring.degrade import LOST, UnsupportedError, fit
+from anyhook.agents.encode import encode_answer
+from anyhook.authoring.degrade import LOST, UnsupportedError, fit, fit_decision
 from anyhook.authoring.load import load_hooks
 from anyhook.engine.engine import MAX_PROCESSES, Engine
 from anyhook.errors import EventError, UsageError
@@ -162,7 +162,10 @@ class Responder:
             if result.handler.layer is Layer.RUNTIME:
                 message += f": {result.error}"
             self._on_message(message)
-        answer = _add_failures(engine.agent, event, decision)
+        answer, notes = fit_decision(engine.agent, event, decision)
+        for note in notes:
+            self._on_message(f"{spec.wire}: {note}")
+        answer = _add_failures(engine.agent, event, decision, answer)
         reply = encode_answer(engine.agent, spec, answer)
         if not reply:
             return spec.no_opinion_output.encode()
@@ -343,9 +346,8 @@ class _Registration:
 # -- replies
 
 
-def _add_failures(agent: AgentSpec, event: Event, decision: Decision) -> Answer:
-    """Make the answer of a decision, with a message about functions that failed."""
-    answer = answer_of(decision)
+def _add_failures(agent: AgentSpec, event: Event, decision: Decision, answer: Answer) -> Answer:
+    """Return the answer of a decision with a message about functions that failed."""
     failures: list[str] = []
     for result in decision.results:
         is_function = result.handler.layer is Layer.RUNTIME
