@@ -26,8 +26,7 @@ DOCUMENTED = RuleSet(
     events=EVENTS,
     exit_rules={"*": EXITS, **SPECIAL_EXITS},
     output_form="anyhook.agents.printed:classify_object",
-    async_replies=True,
-    stdout_as_reason=False,
+    exit_reader="anyhook.agents.claude.output:ClaudeExitReader",
     warning_audience=Audience.USER,
 )
 
@@ -36,7 +35,7 @@ OBSERVED = Differences(
         "name": "observed",
         "release": "2.1.332",
         "strict": True,
-        "stderr_as_reason": False,
+        "exit_reader": "anyhook.agents.claude.output:ObservedExitReader",
         "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
         "default_reason": "Blocked by hook",
         "last_duplicate_wins": True,
@@ -79,7 +78,7 @@ OLDER_RELEASES = {
     "2.1.197": Differences(
         rules={
             "exit_rules": {"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
-            "blocks_despite_invalid_json": False,
+            "exit_reader": "anyhook.agents.claude.output:OlderExitReader",
         },
         every_event={"fails_closed": False},
         events={

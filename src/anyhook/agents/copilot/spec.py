@@ -49,6 +49,7 @@ DOCUMENTED = RuleSet(
         "post_tool_use_failure": STDOUT_ADVISES,
     },
     output_form="anyhook.agents.copilot.output:classify",
+    exit_reader="anyhook.agents.copilot.output:CopilotExitReader",
     ignores_text_bodies=True,
     drops_ineffective_fields=True,
     sequence_scope="always",

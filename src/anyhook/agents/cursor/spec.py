@@ -26,8 +26,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
     accepted_decisions=ACCEPTED,
     drops_ineffective_fields=True,
-    # No output is not JSON (ljos 0.35.5; vibetime #40, 2026-09-14).
-    empty_fails=True,
+    exit_reader="anyhook.agents.cursor.output:CursorExitReader",
     default_reason="",
 )
 

@@ -52,8 +52,7 @@ OBSERVED = Differences(
         "one_handler_per_name": True,
         "toggle_policy": "precedence",
         "default_reason": "",
-        "text_reason": "Hook executed successfully",
-        "warning_reason": "Non-blocking error: {text}",
+        "exit_reader": "anyhook.agents.qwen.coercions:QwenExitReader",
     },
     every_event={"verdict_policy": "none"},
     events={

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from anyhook.agents.output import ExitReader
     from anyhook.agents.printed import PrintedOutput
     from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
@@ -99,15 +100,11 @@ class EventSpec(Record, kw_only=False):
         plain_text: How output that is not JSON is interpreted.
         can_block: Whether exit code 2 denies.
         block_audience: Who sees standard error of exit code 2, if exit code 2 does not deny.
-        tolerates_missing_file: Layers (empty: all) on which exit code 2 does not deny if standard
-            error only reports a missing file; `None` if exit code 2 always denies.
         fails_closed: Whether `onFailure: block` makes a failed hook deny.
         blocks_at_timeout: Whether a timeout denies.
         denying_failures: Kinds of handlers of which a failure denies, but no timeout: a command
             that cannot be started, a request that is not answered with a status of 2xx.
         default_reason: Reason of a denial without one, instead of `RuleSet.default_reason`.
-        exit_reason: Reason of a denial by exit code 2 without one, with `{label}` for the hook and
-            `{cause}` for how it ended.
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
@@ -180,12 +177,10 @@ class EventSpec(Record, kw_only=False):
     plain_text: PlainText = PlainText.SYSTEM_MESSAGE
     can_block: bool = True
     block_audience: Audience = Audience.USER
-    tolerates_missing_file: frozenset[Layer] | None = None
     fails_closed: bool = True
     blocks_at_timeout: bool = False
     denying_failures: frozenset[str] = frozenset()
     default_reason: str | None = None
-    exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
     required_arguments: Mapping[str, tuple[str, ...]] = EMPTY
     input_refusal: str = ""
@@ -263,7 +258,7 @@ REFUSED_INPUT = (
 
 
 class OutputAction(StrEnum):
-    """What is done with the output of a command."""
+    """What is done with the output of a command: a method of `anyhook.agents.output.ExitReader`."""
 
     NOTHING = "nothing"
     """Ignore it: the hook has no opinion."""
@@ -421,23 +416,16 @@ class RuleSet(Record):
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
         output_form: `module:NAME` of the function that returns what a stream of a command is
             (`anyhook.agents.printed.PrintedOutput`).
+        exit_reader: `module:NAME` of the subclass of `anyhook.agents.output.ExitReader` that reads
+            how a command ended; empty if there is nothing special about it.
         ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
             hook has failed.
-        text_reason: Reason of the allowance that plain text is, if it has one.
-        warning_reason: The same for a command that failed, with `{text}`.
-        async_replies: Whether a command whose output starts with the object `{"async": true}`
-            runs in the background: its other output and its exit code have no effect.
         strict: Whether one wrong member, `null` included, invalidates the whole reply.
         strict_members: Whether a member that the event does not have does so, too.
         allows_null: Whether `null` is valid for all members but booleans, though `strict` is set.
         any_event_name: Whether a reply may repeat the name of any event of the agent.
         reply_faults: Canonical name of an event to the combinations of members that invalidate a
             reply.
-        blocks_despite_invalid_json: Whether exit code 2 denies if the reply is invalid.
-        stdout_as_reason: Whether text on standard output is the reason of exit code 2 that has no
-            other one; otherwise only standard error is.
-        stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
-            that gives none.
         accepted_decisions: Name of a member with a verdict to the words that are valid on every
             event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
@@ -470,8 +458,6 @@ class RuleSet(Record):
         merged_by_agent: Fields of a decision that the agent merges with the event's own values.
         default_reason: Reason of a denial without one, with `{label}` for the hook and `{event}`
             for the agent's name of the event; empty if such a denial has no reason.
-        empty_fails: Whether a command that succeeds without output has failed, on events that exit
-            code 2 can deny.
         last_duplicate_wins: Whether the last of several verdicts in one reply counts; otherwise
             the strongest one does.
     """
@@ -482,18 +468,13 @@ class RuleSet(Record):
     exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
     output_form: str = "anyhook.agents.printed:classify"
+    exit_reader: str = ""
     ignores_text_bodies: bool = False
-    text_reason: str | None = None
-    warning_reason: str | None = None
-    async_replies: bool = False
     strict: bool = False
     strict_members: bool = False
     allows_null: bool = False
     any_event_name: bool = False
     reply_faults: Mapping[str, tuple[InvalidReply, ...]] = EMPTY
-    blocks_despite_invalid_json: bool = True
-    stdout_as_reason: bool = True
-    stderr_as_reason: bool = True
     accepted_decisions: Mapping[str, frozenset[str]] = EMPTY
     drops_ineffective_fields: bool = False
     needs_json_content_type: bool = False
@@ -510,7 +491,6 @@ class RuleSet(Record):
     enabled_by_default: bool = True
     warning_audience: Audience = Audience.DEBUG
     default_reason: str = "blocked by hook '{label}'"
-    empty_fails: bool = False
     last_duplicate_wins: bool = False
 
     @cached_property
@@ -549,6 +529,14 @@ class RuleSet(Record):
         """The function that `output_form` names."""
         function: Callable[[str], PrintedOutput] = load_object(self.output_form)
         return function
+
+    @cached_property
+    def exit_reader_class(self) -> type[ExitReader] | None:
+        """The class that `exit_reader` names; imported only when output is read."""
+        if not self.exit_reader:
+            return None
+        exit_reader: type[ExitReader] = load_object(self.exit_reader)
+        return exit_reader
 
     @cached_property
     def loaded_coercions(self) -> Coercions | None:
