@@ -220,7 +220,6 @@ EVENTS = (
     _notice(
         "notification",
         "Notification",
-        discarded_fields=frozenset({"context"}),
         subject="notification_type",
         subjects=tuple(
             "permission_prompt idle_prompt auth_success elicitation_dialog "
@@ -355,7 +354,6 @@ EVENTS = (
     _notice(
         "before_compress",
         "PreCompact",
-        discarded_fields=frozenset({"context", "outcome", "approve", "reason"}),
         subject="trigger",
         subjects=("manual", "auto"),
         no_opinion_output="",
@@ -388,7 +386,6 @@ EVENTS = (
     _notice(
         "session_end",
         "SessionEnd",
-        discarded_fields=frozenset({"context"}),
         subject="reason",
         subjects=tuple(
             "clear resume logout prompt_input_exit other exit bypass_permissions_disabled".split()

@@ -1,4 +1,4 @@
-"""How commands end, as Claude Code reads it."""
+"""How commands end and what they reply, as Claude Code reads it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from anyhook.agents.output import ExitReader
 from anyhook.agents.printed import announces_background
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.layers import Layer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 MISSING_FILE = ("no such file or directory", "can't open file", "cannot find module")
 """What standard error holds if the script of a command does not exist."""
@@ -56,3 +61,14 @@ class OlderExitReader(ObservedExitReader):
     def blocks_with_invalid_reply(self) -> bool:
         """Return that it does not deny."""
         return False
+
+
+def drop_denied_compaction(event: str, _reply: Mapping[str, Any], fields: dict[str, Any]) -> None:
+    """Drop the verdict on a compaction, which cannot be denied; the user gets the reason."""
+    if event != "before_compress":
+        return
+    outcome, reason = fields.pop("outcome", None), fields.pop("reason", None)
+    fields.pop("approve", None)
+    if outcome is Outcome.DENY and reason:
+        messages = [fields.get("system_message"), reason]
+        fields["system_message"] = "\n".join(filter(None, messages))

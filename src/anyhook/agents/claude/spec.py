@@ -27,6 +27,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS, **SPECIAL_EXITS},
     output_form="anyhook.agents.printed:classify_object",
     exit_reader="anyhook.agents.claude.output:ClaudeExitReader",
+    correct_fields="anyhook.agents.claude.output:drop_denied_compaction",
     warning_audience=Audience.USER,
 )
 
@@ -34,7 +35,8 @@ OBSERVED = Differences(
     rules={
         "name": "observed",
         "release": "2.1.332",
-        "strict": True,
+        "strict": frozenset({"wrong", "null"}),
+        "correct_fields": "",
         "exit_reader": "anyhook.agents.claude.output:ObservedExitReader",
         "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
         "default_reason": "Blocked by hook",
@@ -51,7 +53,6 @@ OBSERVED = Differences(
             "validation: the required parameter `{argument}` is missing or not a string",
         },
         "before_compress": {
-            "discarded_fields": frozenset(),
             "can_block": True,
             "denial": Denial.PREVENTS,
             "effective_fields": SIGNALS | {"outcome", "reason", "context"},
@@ -105,7 +106,7 @@ CLAUDE = AgentSpec(
     output_fields=OUTPUT,
     output_event_key=("hookSpecificOutput", "hookEventName"),
     reply_signals=frozenset({"async", "asyncTimeout"}),
-    needs_event_name=True,
+    event_name_rule="required",
     decision_words={**PERMISSION_WORDS, **OLD_WORDS},
     foreign_decisions={"deny": (Outcome.DENY, False), "block": (Outcome.DENY, False)},
     foreign_members=FOREIGN_MEMBERS,

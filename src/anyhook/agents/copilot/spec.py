@@ -243,7 +243,7 @@ PASCAL = COPILOT.replace(
     observed=OBSERVED.replace(events=PASCAL_DIFFERENCES),
     output_fields=PASCAL_OUTPUT,
     output_event_key=(SPECIFIC, "hookEventName"),
-    ignores_event_name=True,
+    event_name_rule="ignored",
     foreign_members={},
     tools=tuple(dict.fromkeys([CLAUDE_NAMES.get(tool, tool) for tool in TOOLS])),
     vocabulary=PASCAL_VOCABULARY,

@@ -195,7 +195,7 @@ def _decide_one(event: str, reply: Reply) -> Fields:
     return fields
 
 
-def read_reply(event: str, reply: Reply, fields: Fields) -> None:
+def correct_fields(event: str, reply: Reply, fields: Fields) -> None:
     """Correct the fields that were read from a reply, as the release interprets it alone."""
     for name in ("outcome", "approve", "reason", "stop", "stop_reason"):
         fields.pop(name, None)
@@ -289,7 +289,6 @@ COERCIONS = Coercions(
     read_member=read_member,
     policies={},
     chain=GEMINI.chain,
-    read_reply=read_reply,
     decide=decide,
     reply_of=reply_of,
 )
@@ -306,6 +305,10 @@ def _without_stop(event: str, reply: Reply) -> Reply:
 
 
 COERCIONS_0_15 = COERCIONS.replace(
-    read_reply=lambda event, reply, fields: read_reply(event, _without_stop(event, reply), fields),
     decide=lambda event, replies: decide(event, [_without_stop(event, item) for item in replies]),
 )
+
+
+def correct_fields_0_15(event: str, reply: Reply, fields: Fields) -> None:
+    """Correct the fields that were read from a reply, as release 0.15 interprets it alone."""
+    correct_fields(event, _without_stop(event, reply), fields)

@@ -45,6 +45,7 @@ OBSERVED = Differences(
         },
         "drops_ineffective_fields": True,
         "coercions": "anyhook.agents.qwen.coercions:COERCIONS",
+        "correct_fields": "anyhook.agents.qwen.coercions:correct_fields",
         "chains_failures": False,
         "sequence_scope": "all",
         "ends_sequence": False,
@@ -110,6 +111,7 @@ OLDER_RELEASES = {
             # Plain text was context on no event.
             "exit_rules": {"*": OBSERVED_EXITS},
             "coercions": "anyhook.agents.qwen.coercions:COERCIONS_0_15",
+            "correct_fields": "anyhook.agents.qwen.coercions:correct_fields_0_15",
         },
         every_event={"matcher_style": "expression", "matches_aliases": False},
     )

@@ -19,7 +19,6 @@ from anyhook.agents.spec.rules import (
     EventSpec,
     ExitRule,
     ExitRules,
-    InvalidReply,
     OutputAction,
     PlainText,
     RuleSet,
@@ -30,12 +29,12 @@ from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.agents.capabilities import Support
     from anyhook.agents.spec.settings import SettingsFormat
-    from anyhook.model.answers import Outcome
+    from anyhook.model.answers import Answer, Outcome
     from anyhook.model.events import Event
     from anyhook.model.tools import Vocabulary
 
@@ -54,7 +53,6 @@ __all__ = [
     "EventSpec",
     "ExitRule",
     "ExitRules",
-    "InvalidReply",
     "OutputAction",
     "OutputField",
     "PlainText",
@@ -149,8 +147,11 @@ class AgentSpec(Record):
         output_event_key: Path of the member that repeats the name of the event; empty if there is
             none.
         reply_signals: Members of replies that are not part of an answer (`async`).
-        ignores_event_name: Whether the agent does not compare that member with the event.
-        needs_event_name: Whether the agent ignores replies without `output_event_key`.
+        event_name_rule: What that member must be: `own` for the name of the event, if it is there;
+            `required` for the same in every reply that has the object with it; `any` for the name
+            of any event of the agent, likewise; `ignored` if the agent does not look at it.
+        make_valid: Returns an answer in a combination of fields that the agent accepts: takes the
+            event and the answer; `None` if the agent accepts all combinations.
         decision_words: Decision word to the verdict and whether it approves.
         foreign_decisions: Decision words of other agents that are understood, with a warning.
         foreign_members: Path of a member of other agents' replies to what to write instead.
@@ -198,8 +199,8 @@ class AgentSpec(Record):
     output_fields: tuple[OutputField, ...]
     output_event_key: tuple[str, ...]
     reply_signals: frozenset[str] = frozenset()
-    ignores_event_name: bool = False
-    needs_event_name: bool = False
+    event_name_rule: str = "own"
+    make_valid: Callable[[EventSpec, Answer], Answer] | None = None
     decision_words: Mapping[str, tuple[Outcome, bool]]
     foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
     foreign_members: Mapping[tuple[str, ...], str] = EMPTY
@@ -361,6 +362,11 @@ class AgentSpec(Record):
         return rule_sets
 
     # -- members of replies and payloads
+
+    @property
+    def needs_event_name(self) -> bool:
+        """Whether the agent ignores replies without `output_event_key`."""
+        return self.event_name_rule in ("required", "any")
 
     def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
         """Return one output field for each path: the event's own, if it has one."""

@@ -126,8 +126,6 @@ class EventSpec(Record, kw_only=False):
         any_output_sets: Fields of the answer, with their values, that any output sets.
         implied_fields: Field of an answer to the fields that a reply has to set with it.
         inverted_fields: Fields of an answer that have the opposite of their usual effect.
-        discarded_fields: Fields of an answer that are dropped, because they have no effect; the
-            reason of a dropped denial is shown to the user.
         discarded_on_denial: Fields of all answers that are dropped if the event is denied.
         payload_keys: Field of the event to its key in payloads, where they differ; `None` if
             payloads lack it.
@@ -148,9 +146,7 @@ class EventSpec(Record, kw_only=False):
         no_opinion_output: What a hook without an opinion prints: nothing, where the agent
             interprets any text.
         reads_all_output: Whether the agent interprets any output, also on standard error.
-        trims_reason: Whether blanks around the reason of a denial are removed.
-        requires_reason: Whether a denial needs a reason, and a reason a denial.
-        input_needs_allowance: Whether changed arguments and an allowance are only valid together.
+        requires_reason: Whether the agent ignores a denial without a reason.
         stdout_field: Field of the answer that the whole output of a successful command is put
             into, also if it is JSON; `None` if there is none.
         stop_prevents: Whether ending the turn (`continue: false`) also prevents the action.
@@ -192,7 +188,6 @@ class EventSpec(Record, kw_only=False):
     any_output_sets: Mapping[str, Any] = EMPTY
     implied_fields: Mapping[str, Mapping[str, Any]] = EMPTY
     inverted_fields: frozenset[str] = frozenset()
-    discarded_fields: frozenset[str] = frozenset()
     discarded_on_denial: frozenset[str] = frozenset()
     payload_keys: Mapping[str, str | None] = EMPTY
     payload_forms: Mapping[str, str] = EMPTY
@@ -207,9 +202,7 @@ class EventSpec(Record, kw_only=False):
     prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     no_opinion_output: str = "{}"
     reads_all_output: bool = False
-    trims_reason: bool = False
     requires_reason: bool = False
-    input_needs_allowance: bool = False
     stdout_field: str | None = None
     stop_prevents: bool = True
     subject_aliases: Mapping[str, str] = EMPTY
@@ -361,8 +354,6 @@ class Coercions(Record):
             the last value that a handler set; returns the fields to set, `None` to remove one.
         chain: Field of an answer to a function that changes the event for the next handler of a
             sequence: takes the event's value and the answer's.
-        read_reply: Corrects the fields that were read from a reply: takes the canonical name of
-            the event, the reply and the fields, which it changes; `None` if there is no need.
         decide: Returns the verdict (`outcome`, `reason`) of all replies to an event: takes its
             canonical name and the replies in plan order; for the verdict policy `replies`.
         reply_of: Returns the reply that an answer stands for, if the handler gave none.
@@ -371,7 +362,6 @@ class Coercions(Record):
     read_member: Callable[[str, object, dict[str, Any]], None]
     policies: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any], Any], dict[str, Any]]]
     chain: Mapping[str, Callable[[Any, Any], Any]]
-    read_reply: Callable[[str, Mapping[str, Any], dict[str, Any]], None] | None = None
     decide: Callable[[str, Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
     reply_of: Callable[[Answer], dict[str, Any]] | None = None
 
@@ -391,19 +381,24 @@ class Differences(Record):
     events: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
-class InvalidReply(Record, kw_only=False):
-    """A combination of members for which an agent ignores a whole reply but its message.
+class ReplyFault(Record, kw_only=False):
+    """Why an agent ignores a whole reply but its message.
 
     Attributes:
-        members: Path of a member, with dots, to what it is: `set`, `unset` (missing or null),
-            `blank` (unset, or a text of blanks), `true`, `false`, `=WORD` or `!=WORD`.
         problem: What is wrong, and what to write instead, for a diagnostic.
         denies: Whether the agent denies then.
     """
 
-    members: Mapping[str, str]
     problem: str
     denies: bool = False
+
+
+def _correct_nothing(_event: str, _reply: Mapping[str, Any], _fields: dict[str, Any]) -> None:
+    """Leave the fields as they were read."""
+
+
+def _find_no_fault(_event: str, _reply: Mapping[str, Any]) -> None:
+    """Return that the reply has no fault."""
 
 
 class RuleSet(Record):
@@ -420,12 +415,15 @@ class RuleSet(Record):
             how a command ended; empty if there is nothing special about it.
         ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
             hook has failed.
-        strict: Whether one wrong member, `null` included, invalidates the whole reply.
-        strict_members: Whether a member that the event does not have does so, too.
-        allows_null: Whether `null` is valid for all members but booleans, though `strict` is set.
-        any_event_name: Whether a reply may repeat the name of any event of the agent.
-        reply_faults: Canonical name of an event to the combinations of members that invalidate a
-            reply.
+        strict: What invalidates a whole reply: `wrong` for a member of a wrong type or value and
+            for a boolean that is `null`, `null` for any member that is `null`, `unknown` for a
+            member that the event does not have; empty if nothing does.
+        find_fault: `module:NAME` of the function that returns why a reply of right members is
+            invalid as a whole, as a `ReplyFault`, or `None` if it is valid: takes the canonical
+            name of the event and the reply; empty if there is no such reason.
+        correct_fields: `module:NAME` of the function that corrects the fields of an answer that
+            were read from a reply: takes the canonical name of the event, the reply, and the
+            fields, which it changes; empty if there is no need.
         accepted_decisions: Name of a member with a verdict to the words that are valid on every
             event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
@@ -470,11 +468,9 @@ class RuleSet(Record):
     output_form: str = "anyhook.agents.printed:classify"
     exit_reader: str = ""
     ignores_text_bodies: bool = False
-    strict: bool = False
-    strict_members: bool = False
-    allows_null: bool = False
-    any_event_name: bool = False
-    reply_faults: Mapping[str, tuple[InvalidReply, ...]] = EMPTY
+    strict: frozenset[str] = frozenset()
+    find_fault: str = ""
+    correct_fields: str = ""
     accepted_decisions: Mapping[str, frozenset[str]] = EMPTY
     drops_ineffective_fields: bool = False
     needs_json_content_type: bool = False
@@ -537,6 +533,24 @@ class RuleSet(Record):
             return None
         exit_reader: type[ExitReader] = load_object(self.exit_reader)
         return exit_reader
+
+    @cached_property
+    def fault_finder(self) -> Callable[[str, Mapping[str, Any]], ReplyFault | None]:
+        """The function that `find_fault` names."""
+        if not self.find_fault:
+            return _find_no_fault
+        function: Callable[[str, Mapping[str, Any]], ReplyFault | None]
+        function = load_object(self.find_fault)
+        return function
+
+    @cached_property
+    def field_corrector(self) -> Callable[[str, Mapping[str, Any], dict[str, Any]], None]:
+        """The function that `correct_fields` names."""
+        if not self.correct_fields:
+            return _correct_nothing
+        function: Callable[[str, Mapping[str, Any], dict[str, Any]], None]
+        function = load_object(self.correct_fields)
+        return function
 
     @cached_property
     def loaded_coercions(self) -> Coercions | None:
