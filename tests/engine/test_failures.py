@@ -194,7 +194,7 @@ def test_a_body_that_is_not_json_can_be_no_output(tmp_path):
             tmp_path,
             handler,
             exits=get_agent("claude").rules().exit_rules["*"],
-            rules={"ignores_text_bodies": True},
+            rules={"text_bodies": "ignored"},
             **closed,
         )
 

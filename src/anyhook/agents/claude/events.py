@@ -371,7 +371,7 @@ EVENTS = (
         subject="model_name",
         effective_fields=SIGNALS | {"outcome", "approve", "reason", "system_message"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.ASK, Outcome.DENY}),
-        blocks_at_timeout=True,
+        denying_failures=frozenset({"timeout"}),
         handler_kinds=NO_PROMPT,
         default_timeouts=SHORT_TIMEOUTS,
     ),

@@ -50,7 +50,7 @@ DOCUMENTED = RuleSet(
     },
     output_form="anyhook.agents.copilot.output:classify",
     exit_reader="anyhook.agents.copilot.output:CopilotExitReader",
-    ignores_text_bodies=True,
+    text_bodies="ignored",
     drops_ineffective_fields=True,
     sequence_scope="always",
     handler_identity="place",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from anyhook.agents.spec import Continuation, Denial, EventSpec, PlainText
+from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
 
 TYPE_CHECKING = False
@@ -84,7 +84,6 @@ OWN_DIRECTORY = {"cwd": "cwd"}
 TOOL: dict[str, Any] = {"subject": "tool_name"}
 # The reference does not say what matchers of MCP calls see; payloads have the bare name.
 MCP_TOOL: dict[str, Any] = {**TOOL, "writes_matchers": False}
-CONTINUATION = Continuation(count="loop_count", option="loop_limit", limit=5)
 COMPLETED = {"status": "completed"}
 """How a turn ended that other agents report: they report none that was interrupted."""
 AGENT_KEYS = {"agent_type": "subagent_type", "agent_id": "subagent_id"}
@@ -133,7 +132,7 @@ EVENTS = (
         {"stop_hook_active": "count"},
         subject="agent_type",
         payload_members=COMPLETED,
-        continuation=CONTINUATION.replace(required=COMPLETED),
+        limit_continuation="anyhook.agents.cursor.continuation:limit_completed",
     ),
     _gate(
         "before_shell",
@@ -167,7 +166,7 @@ EVENTS = (
         matcher_text="Stop",
         payload_members=COMPLETED,
         optional_fields=frozenset({"prompt", "prompt_response"}),
-        continuation=CONTINUATION,
+        limit_continuation="anyhook.agents.cursor.continuation:limit",
     ),
     _notice(
         "agent_response",

@@ -26,7 +26,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
     output_form="anyhook.agents.qwen.coercions:classify",
     last_duplicate_wins=True,
-    needs_json_content_type=True,
+    text_bodies="message",
 )
 
 VERDICT = frozenset({"outcome", "reason"})
@@ -48,14 +48,12 @@ OBSERVED = Differences(
         "correct_fields": "anyhook.agents.qwen.coercions:correct_fields",
         "chains_failures": False,
         "sequence_scope": "all",
-        "ends_sequence": False,
         "handler_identity": "name_and_key",
-        "one_handler_per_name": True,
         "toggle_policy": "precedence",
         "default_reason": "",
         "exit_reader": "anyhook.agents.qwen.coercions:QwenExitReader",
     },
-    every_event={"verdict_policy": "none"},
+    every_event={"verdict_policy": "none", "ending_outcomes": frozenset()},
     events={
         "before_tool": {
             "verdict_policy": "last_reply",

@@ -13,7 +13,6 @@ from anyhook.agents.spec.rules import (
     BLOCKS,
     WARNS,
     Coercions,
-    Continuation,
     Denial,
     Differences,
     EventSpec,
@@ -47,7 +46,6 @@ __all__ = [
     "WARNS",
     "AgentSpec",
     "Coercions",
-    "Continuation",
     "Denial",
     "Differences",
     "EventSpec",
@@ -123,9 +121,8 @@ class AgentSpec(Record):
         title: Name in texts: `Claude Code`.
         event_key: Member of payloads that holds the name of the event; empty if payloads do not
             name it (`payload_shapes`).
-        raw_key: Member of payloads that holds the payload they were translated from; `None` if
-            there is no such member.
-        agent_key: Member of translated payloads that holds the name of the source agent, likewise.
+        add_origin: Adds to a payload what it was translated from: takes the payload, the name of
+            the source agent, and its payload; `None` if payloads do not hold that.
         payload_keys: Field of any event to its key in payloads, where they differ; `None` if
             payloads lack it.
         payload_shapes: Event, by the agent's name, to members that only its payloads have, the
@@ -184,8 +181,7 @@ class AgentSpec(Record):
     name: str
     title: str
     event_key: str = "hook_event_name"
-    raw_key: str | None = None
-    agent_key: str | None = None
+    add_origin: Callable[[dict[str, Any], str, Mapping[str, Any]], None] | None = None
     payload_keys: Mapping[str, str | None] = EMPTY
     payload_shapes: Mapping[str, frozenset[str]] = EMPTY
     forms: Mapping[str, AgentSpec] = EMPTY

@@ -58,23 +58,6 @@ class Denial(StrEnum):
     """The event cannot be denied: what it is about goes on, and the user gets the reason."""
 
 
-class Continuation(Record):
-    """What limits how often hooks continue an agent that was about to end its turn.
-
-    Attributes:
-        count: Member of payloads that counts how often hooks have done so already.
-        option: Option of handlers that limits it; `None` as its value means no limit.
-        limit: The limit of handlers without the option.
-        required: Members of payloads to the values that they must have; otherwise hooks cannot
-            continue the agent.
-    """
-
-    count: str
-    option: str
-    limit: int
-    required: Mapping[str, Any] = EMPTY
-
-
 class EventSpec(Record, kw_only=False):
     """One event of an agent, under one rule set.
 
@@ -92,7 +75,9 @@ class EventSpec(Record, kw_only=False):
         denial_fields: Fields of an answer that have an effect only next to a denial or a question.
         outcomes: Verdicts that have an effect; `None` if all have.
         denial: The effect of a denial.
-        continuation: What limits denials that continue the agent; `None` if nothing does.
+        limit_continuation: `module:NAME` of the function that returns why a hook cannot continue
+            the agent: takes the payload and the options of the handler; its answer is empty if the
+            hook can. Empty if all hooks can.
         reason_audience: Who reads the reason of a denial.
         allow_audience: Who reads the reason of an allowance.
         message_audience: Who reads a `systemMessage`.
@@ -101,9 +86,9 @@ class EventSpec(Record, kw_only=False):
         can_block: Whether exit code 2 denies.
         block_audience: Who sees standard error of exit code 2, if exit code 2 does not deny.
         fails_closed: Whether `onFailure: block` makes a failed hook deny.
-        blocks_at_timeout: Whether a timeout denies.
-        denying_failures: Kinds of handlers of which a failure denies, but no timeout: a command
-            that cannot be started, a request that is not answered with a status of 2xx.
+        denying_failures: Kinds of handlers of which a failure denies: a command that cannot be
+            started, a request that is not answered with a status of 2xx; `timeout` for a timeout
+            of any handler.
         default_reason: Reason of a denial without one, instead of `RuleSet.default_reason`.
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
@@ -121,8 +106,7 @@ class EventSpec(Record, kw_only=False):
             from the usual one (`anyhook.engine.policies.NAMED_POLICIES`, `Coercions.policies`).
         chained_fields: Field of an answer to the field of the event that it changes for the next
             handler of a sequence.
-        ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop, if the rule
-            set says so (`RuleSet.ends_sequence`).
+        ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop.
         any_output_sets: Fields of the answer, with their values, that any output sets.
         implied_fields: Field of an answer to the fields that a reply has to set with it.
         inverted_fields: Fields of an answer that have the opposite of their usual effect.
@@ -165,7 +149,7 @@ class EventSpec(Record, kw_only=False):
     denial_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
     denial: Denial = Denial.PREVENTS
-    continuation: Continuation | None = None
+    limit_continuation: str = ""
     reason_audience: Audience = Audience.USER
     allow_audience: Audience = Audience.DEBUG
     message_audience: Audience = Audience.USER
@@ -174,7 +158,6 @@ class EventSpec(Record, kw_only=False):
     can_block: bool = True
     block_audience: Audience = Audience.USER
     fails_closed: bool = True
-    blocks_at_timeout: bool = False
     denying_failures: frozenset[str] = frozenset()
     default_reason: str | None = None
     verdict_policy: str = "strongest"
@@ -354,6 +337,8 @@ class Coercions(Record):
             the last value that a handler set; returns the fields to set, `None` to remove one.
         chain: Field of an answer to a function that changes the event for the next handler of a
             sequence: takes the event's value and the answer's.
+        cleared: Fields of an answer that a handler clears for all handlers before it by a value
+            that is unusable.
         decide: Returns the verdict (`outcome`, `reason`) of all replies to an event: takes its
             canonical name and the replies in plan order; for the verdict policy `replies`.
         reply_of: Returns the reply that an answer stands for, if the handler gave none.
@@ -362,6 +347,7 @@ class Coercions(Record):
     read_member: Callable[[str, object, dict[str, Any]], None]
     policies: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any], Any], dict[str, Any]]]
     chain: Mapping[str, Callable[[Any, Any], Any]]
+    cleared: frozenset[str] = frozenset()
     decide: Callable[[str, Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
     reply_of: Callable[[Answer], dict[str, Any]] | None = None
 
@@ -413,8 +399,8 @@ class RuleSet(Record):
             (`anyhook.agents.printed.PrintedOutput`).
         exit_reader: `module:NAME` of the subclass of `anyhook.agents.output.ExitReader` that reads
             how a command ended; empty if there is nothing special about it.
-        ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
-            hook has failed.
+        text_bodies: What an HTTP answer that is not JSON is: a `failure` of the hook, `ignored`, or
+            a `message` to the user, if its content type does not say that it is JSON.
         strict: What invalidates a whole reply: `wrong` for a member of a wrong type or value and
             for a boolean that is `null`, `null` for any member that is `null`, `unknown` for a
             member that the event does not have; empty if nothing does.
@@ -428,25 +414,19 @@ class RuleSet(Record):
             event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
             dropped; otherwise hosts get them.
-        needs_json_content_type: Whether the body of an HTTP reply is JSON only if its content type
-            says so; otherwise it is a message to the user.
         coercions: `module:NAME` of the `Coercions` of a release that checks no types; empty if it
             checks them.
-        cleared_by_invalid: Fields of an answer that a handler clears for all handlers before it by
-            a value of a wrong type.
         chains_failures: Whether the answer of a command that failed changes the event for the
             next handler of a sequence.
         sequence_scope: What a `sequential` definition runs in order: the handlers of that
             `definition`, or `all` handlers of the event. `always`: all handlers of an event run in
             order, also without such a definition.
-        ends_sequence: Whether a denial ends a sequence.
         expands_handler_env: Whether variables in `env` of a handler are substituted; otherwise the
             values are literal.
         handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
-            `name_and_key` (the name, with the command, the URL or the prompt), or `place` if every
-            handler of a file runs.
-        one_handler_per_name: Whether, of handlers of one layer with the same matcher, only the
-            first of each name is kept, also if the commands differ.
+            `name_and_key` (the name, with the command, the URL or the prompt; and of handlers of
+            one layer with the same matcher only the first of each name is kept, also if the
+            commands differ), or `place` if every handler of a file runs.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
             or the one of the highest `precedence`. `any`: any file switches off all hooks but the
             administrator's.
@@ -467,21 +447,17 @@ class RuleSet(Record):
     merged_by_agent: frozenset[str] = frozenset()
     output_form: str = "anyhook.agents.printed:classify"
     exit_reader: str = ""
-    ignores_text_bodies: bool = False
+    text_bodies: str = "failure"
     strict: frozenset[str] = frozenset()
     find_fault: str = ""
     correct_fields: str = ""
     accepted_decisions: Mapping[str, frozenset[str]] = EMPTY
     drops_ineffective_fields: bool = False
-    needs_json_content_type: bool = False
     coercions: str = ""
-    cleared_by_invalid: frozenset[str] = frozenset()
     chains_failures: bool = True
     sequence_scope: str = "definition"
-    ends_sequence: bool = True
     expands_handler_env: bool = True
     handler_identity: str = "identity"
-    one_handler_per_name: bool = False
     toggle_policy: str = "authority"
     self_switching_layers: frozenset[Layer] = frozenset()
     enabled_by_default: bool = True
