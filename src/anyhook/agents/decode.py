@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from anyhook.agents.encode import EXTRA, RESULT_TEXT, RESULT_TYPE, result_object
+from anyhook.agents.entry import load_object
 from anyhook.agents.spec import Denial
 from anyhook.agents.values import (
     BOOLEAN,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.printed import OutputContext
     from anyhook.agents.spec import OutputField
+    from anyhook.agents.spec.rules import ReplyFault
 
     Path = tuple[str, ...]
     Fields = dict[str, Any]
@@ -95,7 +97,9 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
             f"{context.agent.title} {rules.release} drops a whole reply for one wrong member",
         )
         return StrictReply(NO_OPINION, is_valid=False)
-    fault = rules.fault_finder(context.spec.canonical, reply)
+    fault: ReplyFault | None = None
+    if rules.find_fault:
+        fault = load_object(rules.find_fault)(context.spec.canonical, reply)
     if fault is None:
         return StrictReply(answer)
     context.report("reply-dropped", f"{context.agent.title} drops this reply: {fault.problem}")
@@ -144,7 +148,8 @@ class _ReplyReader:
         self._report_wrong_members()
         self._check_event_name()
         self._report_wrong_containers()
-        context.rules.field_corrector(self.event, self.reply, fields)
+        if context.rules.correct_fields:
+            load_object(context.rules.correct_fields)(self.event, self.reply, fields)
         if not fields:
             return NO_OPINION
         needs_reason = context.spec.denial is Denial.CONTINUES and context.rules.default_reason

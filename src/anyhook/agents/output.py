@@ -12,6 +12,7 @@ from anyhook.agents.decode import (
     read_strict_reply,
 )
 from anyhook.agents.encode import EXTRA
+from anyhook.agents.entry import load_object
 from anyhook.agents.printed import (
     OutputContext,
     PrintedOutput,
@@ -72,7 +73,7 @@ def decode_exit(
     context = OutputContext(agent, rules, spec, handler)
     rule = rules.exit_rules_for(spec.canonical).rule_for(end.code)
     output = classify_output(rules, rule, end)
-    exit_reader = (rules.exit_reader_class or ExitReader)(context, end, output, tools)
+    exit_reader: ExitReader = load_object(rules.exit_reader)(context, end, output, tools)
     if exit_reader.runs_in_background():
         return HookOutput(Status.RAN, NO_OPINION, (), False)
     action: OutputAction = getattr(rule, output.form)

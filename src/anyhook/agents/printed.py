@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from anyhook.agents.entry import load_object
 from anyhook.agents.spec import PlainText
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.json import parse_json, parse_reply, trim
@@ -158,7 +159,8 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
         if not kept or kept.startswith("{"):
             return PrintedOutput("truncated", kept)
     for stream in rule.streams:
-        output = rules.classify(end.stdout if stream == "stdout" else end.stderr)
+        printed = end.stdout if stream == "stdout" else end.stderr
+        output: PrintedOutput = load_object(rules.output_form)(printed)
         if output.form == "empty":
             continue
         if not rule.parses_json:

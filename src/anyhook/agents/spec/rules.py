@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from anyhook.agents.output import ExitReader
-    from anyhook.agents.printed import PrintedOutput
     from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
     from anyhook.model.layers import Layer
@@ -379,14 +377,6 @@ class ReplyFault(Record, kw_only=False):
     denies: bool = False
 
 
-def _correct_nothing(_event: str, _reply: Mapping[str, Any], _fields: dict[str, Any]) -> None:
-    """Leave the fields as they were read."""
-
-
-def _find_no_fault(_event: str, _reply: Mapping[str, Any]) -> None:
-    """Return that the reply has no fault."""
-
-
 class RuleSet(Record):
     """The behaviour of an agent, by its reference or by one release.
 
@@ -397,8 +387,8 @@ class RuleSet(Record):
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
         output_form: `module:NAME` of the function that returns what a stream of a command is
             (`anyhook.agents.printed.PrintedOutput`).
-        exit_reader: `module:NAME` of the subclass of `anyhook.agents.output.ExitReader` that reads
-            how a command ended; empty if there is nothing special about it.
+        exit_reader: `module:NAME` of the class that reads how a command ended: that of
+            `anyhook.agents.output`, or a subclass.
         text_bodies: What an HTTP answer that is not JSON is: a `failure` of the hook, `ignored`, or
             a `message` to the user, if its content type does not say that it is JSON.
         strict: What invalidates a whole reply: `wrong` for a member of a wrong type or value and
@@ -446,7 +436,7 @@ class RuleSet(Record):
     exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
     output_form: str = "anyhook.agents.printed:classify"
-    exit_reader: str = ""
+    exit_reader: str = "anyhook.agents.output:ExitReader"
     text_bodies: str = "failure"
     strict: frozenset[str] = frozenset()
     find_fault: str = ""
@@ -495,38 +485,6 @@ class RuleSet(Record):
     def version(self) -> str:
         """The version of the release, without the name of the program: `2.1.330`."""
         return self.release.rpartition(" ")[2]
-
-    @cached_property
-    def classify(self) -> Callable[[str], PrintedOutput]:
-        """The function that `output_form` names."""
-        function: Callable[[str], PrintedOutput] = load_object(self.output_form)
-        return function
-
-    @cached_property
-    def exit_reader_class(self) -> type[ExitReader] | None:
-        """The class that `exit_reader` names; imported only when output is read."""
-        if not self.exit_reader:
-            return None
-        exit_reader: type[ExitReader] = load_object(self.exit_reader)
-        return exit_reader
-
-    @cached_property
-    def fault_finder(self) -> Callable[[str, Mapping[str, Any]], ReplyFault | None]:
-        """The function that `find_fault` names."""
-        if not self.find_fault:
-            return _find_no_fault
-        function: Callable[[str, Mapping[str, Any]], ReplyFault | None]
-        function = load_object(self.find_fault)
-        return function
-
-    @cached_property
-    def field_corrector(self) -> Callable[[str, Mapping[str, Any], dict[str, Any]], None]:
-        """The function that `correct_fields` names."""
-        if not self.correct_fields:
-            return _correct_nothing
-        function: Callable[[str, Mapping[str, Any], dict[str, Any]], None]
-        function = load_object(self.correct_fields)
-        return function
 
     @cached_property
     def loaded_coercions(self) -> Coercions | None:
