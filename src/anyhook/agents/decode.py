@@ -9,7 +9,7 @@ import re
 
 from anyhook.agents.encode import EXTRA, RESULT_TEXT, RESULT_TYPE, result_object
 from anyhook.agents.entry import load_object
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.agents.values import (
     BOOLEAN,
     NUMBER,
@@ -500,17 +500,18 @@ class _ReplyReader:
     def _check_event_name(self) -> None:
         """Report a missing or wrong name of the event in the object that has to repeat it."""
         agent, rules = self.context.agent, self.context.rules
-        path, expected = agent.output_event_key, self.context.spec.wire
-        if not path or path[0] not in self.reply or agent.event_name_rule == "ignored":
+        container_name, key = EVENT_NAME
+        is_ignored = agent.event_name_rule in ("", "ignored")
+        if is_ignored or container_name not in self.reply:
             return
-        container = self.reply[path[0]]
+        container, expected = self.reply[container_name], self.context.spec.wire
         if container is None and "null" not in rules.strict:
             return
         if not isinstance(container, dict):
-            problem = f"{path[0]} must be an object, not {describe_value(container)}"
+            problem = f"{container_name} must be an object, not {describe_value(container)}"
             self.context.report("output-field", problem)
             return
-        name, label = container.get(path[1]), ".".join(path)
+        name, label = container.get(key), ".".join(EVENT_NAME)
         if name is None:
             if agent.needs_event_name:
                 self.context.report(

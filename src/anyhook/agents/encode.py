@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
@@ -53,8 +53,8 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
             for key in item.path[:-1]:
                 container = container.setdefault(key, {})
             container[item.path[-1]] = value
-    if agent.output_event_key and agent.output_event_key[0] in reply:
-        container_name, key = agent.output_event_key
+    container_name, key = EVENT_NAME
+    if agent.event_name_rule and container_name in reply:
         reply[container_name] = {key: spec.wire, **reply[container_name]}
     return reply
 

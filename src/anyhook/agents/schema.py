@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.decode import ACTIONS, TYPES
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.agents.spec.settings import HOOKS_PATH, MIN_TIMEOUT
 from anyhook.agents.values import ARRAY, BOOLEAN, NUMBER, OBJECT, STRING
 from anyhook.model.answers import Outcome
@@ -315,8 +315,8 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
             else:
                 member = dict(_BY_KIND[item.kind])
             _put(root, item.path, member)
-    if agent.output_event_key:
-        _put(root, agent.output_event_key, {"const": spec.wire})
+    if agent.event_name_rule:
+        _put(root, EVENT_NAME, {"const": spec.wire})
     _refuse_mistaken(agent, spec, root)
     if spec.denial is Denial.CONTINUES:
         _require_reason(agent, spec, root)
@@ -339,8 +339,8 @@ def _refuse_mistaken(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) ->
         misplaced = all_names - names - siblings
         misspelled = "|".join([_alike(name) for name in sorted(names)])
         mistaken = [{"enum": sorted(misplaced | foreign)}, {"pattern": f"^(?:{misspelled})$"}]
-        if agent.needs_event_name and parent == agent.output_event_key[:-1]:
-            schema["required"] = [agent.output_event_key[-1]]
+        if agent.needs_event_name and parent == EVENT_NAME[:-1]:
+            schema["required"] = [EVENT_NAME[-1]]
         schema["propertyNames"] = {
             "anyOf": [{"enum": sorted(names | siblings)}, {"not": {"anyOf": mistaken}}]
         }

@@ -104,7 +104,6 @@ CLAUDE = AgentSpec(
     observed=OBSERVED,
     older_releases=OLDER_RELEASES,
     output_fields=OUTPUT,
-    output_event_key=("hookSpecificOutput", "hookEventName"),
     reply_signals=frozenset({"async", "asyncTimeout"}),
     event_name_rule="required",
     decision_words={**PERMISSION_WORDS, **OLD_WORDS},

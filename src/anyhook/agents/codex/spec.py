@@ -53,7 +53,6 @@ CODEX = AgentSpec(
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=("hookSpecificOutput", "hookEventName"),
     event_name_rule="any",
     make_valid=make_valid,
     decision_words=DECISION_WORDS,

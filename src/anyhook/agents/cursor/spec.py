@@ -122,7 +122,6 @@ BASE = AgentSpec(
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=(),
     decision_words={
         "allow": (Outcome.ALLOW, False),
         "deny": (Outcome.DENY, False),
@@ -151,7 +150,7 @@ CLAUDE_FORM = BASE.replace(
     documented=DOCUMENTED.replace(events=FORM_EVENTS),
     observed=Differences(rules=OBSERVED.rules),
     output_fields=CLAUDE_OUTPUT,
-    output_event_key=(SPECIFIC, "hookEventName"),
+    event_name_rule="own",
     foreign_members={},
     tools=("Bash", "Shell", "Read", "Write", "Edit", "Grep", "Task", "WebFetch", "WebSearch"),
     vocabulary=CLAUDE_VOCABULARY,

@@ -154,7 +154,6 @@ GENERIC = AgentSpec(
     add_origin=add_origin,
     documented=DOCUMENTED,
     output_fields=OUTPUT,
-    output_event_key=(),
     decision_words={
         "allow": (Outcome.ALLOW, False),
         "approve": (Outcome.ALLOW, True),

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS",
+    "EVENT_NAME",
     "SPECIFIC",
     "WARNS",
     "AgentSpec",
@@ -62,6 +63,8 @@ __all__ = [
 
 SPECIFIC = "hookSpecificOutput"
 """The object in replies of several agents that holds the members of one event."""
+EVENT_NAME = (SPECIFIC, "hookEventName")
+"""Path of the member of replies that repeats the name of the event."""
 
 
 class OutputField(Record, kw_only=False):
@@ -141,12 +144,11 @@ class AgentSpec(Record):
         older_releases: Version of an older release that was observed to its differences from the
             release after it, the newest one first. Their rule sets are named `observed@VERSION`.
         output_fields: Members of replies, in the order in which they are written.
-        output_event_key: Path of the member that repeats the name of the event; empty if there is
-            none.
         reply_signals: Members of replies that are not part of an answer (`async`).
-        event_name_rule: What that member must be: `own` for the name of the event, if it is there;
-            `required` for the same in every reply that has the object with it; `any` for the name
-            of any event of the agent, likewise; `ignored` if the agent does not look at it.
+        event_name_rule: What the member `EVENT_NAME` of replies must be: `own` for the name of the
+            event, if it is there; `required` for the same in every reply with the object that has
+            it; `any` for the name of any event of the agent, likewise; `ignored` if the agent does
+            not look at it; empty if replies do not have it.
         make_valid: Returns an answer in a combination of fields that the agent accepts: takes the
             event and the answer; `None` if the agent accepts all combinations.
         decision_words: Decision word to the verdict and whether it approves.
@@ -193,9 +195,8 @@ class AgentSpec(Record):
     observed: Differences | None = None
     older_releases: Mapping[str, Differences] = EMPTY
     output_fields: tuple[OutputField, ...]
-    output_event_key: tuple[str, ...]
     reply_signals: frozenset[str] = frozenset()
-    event_name_rule: str = "own"
+    event_name_rule: str = ""
     make_valid: Callable[[EventSpec, Answer], Answer] | None = None
     decision_words: Mapping[str, tuple[Outcome, bool]]
     foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
@@ -361,7 +362,7 @@ class AgentSpec(Record):
 
     @property
     def needs_event_name(self) -> bool:
-        """Whether the agent ignores replies without `output_event_key`."""
+        """Whether the agent ignores replies without `EVENT_NAME`."""
         return self.event_name_rule in ("required", "any")
 
     def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
@@ -392,8 +393,8 @@ class AgentSpec(Record):
         objects = self._reply_objects_by_event.get(event)
         if objects is None:
             paths = [item.path for item in self.output_fields if item.belongs_to(event)]
-            if self.output_event_key:
-                paths.append(self.output_event_key)
+            if self.event_name_rule:
+                paths.append(EVENT_NAME)
             objects = {(): self.reply_signals}
             for path in paths:
                 for depth, name in enumerate(path):
