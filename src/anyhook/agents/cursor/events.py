@@ -10,6 +10,7 @@ from functools import partial
 
 from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
+from anyhook.model.record import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 VERSION = "3.9.16"
 """The release of the only published payloads (exocortex, 2026-06-30)."""
+
+EVERY_PAYLOAD = {"cursor_version": VERSION, "user_email": None}
+"""Members of all payloads besides the fields of events."""
 
 VERDICT = frozenset({"outcome", "reason"})
 """Fields of answers on events that can be denied."""
@@ -38,6 +42,7 @@ def _event(
     wire: str,
     keys: Mapping[str, str | None] | None = None,
     forms: Mapping[str, str] | None = None,
+    payload_members: Mapping[str, Any] = EMPTY,
     **attributes: Any,
 ) -> EventSpec:
     """Return an event; without `cwd` in its keys its directory is that of the workspace."""
@@ -50,6 +55,7 @@ def _event(
         wire,
         payload_keys=payload_keys,
         payload_forms=payload_forms,
+        payload_members={**EVERY_PAYLOAD, **payload_members},
         matcher_style="untrimmed",
         plain_text=PlainText.NOTHING,
         stdout_audience=Audience.DEBUG,

@@ -118,7 +118,6 @@ BASE = AgentSpec(
         "prompt_id": "generation_id",
         "duration_ms": "duration",
     },
-    payload_members={"cursor_version": VERSION, "user_email": None},
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,

@@ -133,8 +133,6 @@ class AgentSpec(Record):
         forms: Name to another form of the same agent: other names of events, other payloads and
             replies. Its `AgentSpec` has the same rule sets, canonical events and layers.
         form_name: Name of this form in `forms`; empty for the agent itself.
-        payload_members: Other members of every payload to their values in payloads of events that
-            were built in Python.
         matches_both_names: For a form: whether its matchers may name a tool as the agent itself
             does, too.
         payload_terminator: Bytes that follow the JSON on the standard input of commands.
@@ -188,7 +186,6 @@ class AgentSpec(Record):
     payload_shapes: Mapping[str, frozenset[str]] = EMPTY
     forms: Mapping[str, AgentSpec] = EMPTY
     form_name: str = ""
-    payload_members: Mapping[str, Any] = EMPTY
     matches_both_names: bool = False
     payload_terminator: bytes = b""
     documented: RuleSet
