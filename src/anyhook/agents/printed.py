@@ -224,18 +224,6 @@ def parse_object(text: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def announces_background(stdout: str) -> bool:
-    """Return whether the first line, or all of the output, is an object with `"async": true`."""
-    if '"async"' not in stdout:
-        return False
-    text = trim(stdout)
-    for candidate in (text.partition("\n")[0], text):
-        value = parse_object(candidate)
-        if value is not None and value.get("async") is True:
-            return True
-    return False
-
-
 # -- text
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from anyhook.agents.output import ExitReader
-from anyhook.agents.printed import announces_background
+from anyhook.agents.printed import parse_object
 from anyhook.model.answers import Answer, Outcome
+from anyhook.model.json import trim
 from anyhook.model.layers import Layer
 
 TYPE_CHECKING = False
@@ -22,8 +23,15 @@ class ClaudeExitReader(ExitReader):
     """Takes the reason of exit code 2 from standard error alone."""
 
     def runs_in_background(self) -> bool:
-        """Return whether the output starts with the object `{"async": true}`."""
-        return announces_background(self.end.stdout)
+        """Return whether the first line or all of it is an object with `"async": true`."""
+        if '"async"' not in self.end.stdout:
+            return False
+        text = trim(self.end.stdout)
+        for candidate in (text.partition("\n")[0], text):
+            value = parse_object(candidate)
+            if value is not None and value.get("async") is True:
+                return True
+        return False
 
     def can_block(self) -> bool:
         """Return whether exit code 2 denies; not if it means that the command does not exist."""
