@@ -38,7 +38,7 @@ INNER = (
 
 def read(fields, reply, event="before_tool"):
     agent = CLAUDE.replace(
-        output_fields=tuple(fields), foreign_members={}, foreign_decisions={}, output_event_key=()
+        output_fields=tuple(fields), foreign_members={}, foreign_decisions={}, event_name_rule=""
     )
     spec = agent.by_canonical[event]
     answer, problems = decode_reply(agent, agent.rules(), spec, HANDLER, reply)

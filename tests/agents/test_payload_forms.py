@@ -28,8 +28,12 @@ EVENTS = (
 )
 AGENT = get_agent("claude").replace(
     payload_keys={"session_id": "conversation", "timestamp": None},
-    payload_members={"version": "1.0"},
-    documented=RuleSet(name="documented", release="", events=EVENTS, exit_rules={}),
+    documented=RuleSet(
+        name="documented",
+        release="",
+        events=tuple([spec.replace(payload_members={"version": "1.0"}) for spec in EVENTS]),
+        exit_rules={},
+    ),
 )
 
 

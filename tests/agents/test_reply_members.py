@@ -28,7 +28,7 @@ AGENT = get_agent("claude").replace(
         OutputField(("for_agent",), "reason", "string"),
         OutputField(("for_user",), "system_message", "shown_reason"),
     ),
-    output_event_key=(),
+    event_name_rule="",
     foreign_members={},
     decision_words={},
 )

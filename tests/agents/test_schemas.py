@@ -7,6 +7,8 @@ import json
 import jsonschema
 import pytest
 
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.agents.schema import settings_schema
 from tests.conftest import DATA
 
 SCHEMAS = {}
@@ -138,3 +140,22 @@ def test_schemas_accept_recorded_payloads_of_claude_code(schema_of, file):
 
     for line in file.read_text(encoding="utf-8").splitlines():
         jsonschema.validate(json.loads(line), schema)
+
+
+@pytest.mark.parametrize("name", CODING_AGENTS)
+def test_every_member_of_a_handler_has_a_schema(name):
+    agent = get_agent(name)
+
+    handlers = settings_schema(agent)["$defs"]["handler"]
+
+    members = {key for kind in agent.settings.handler_types.values() for key in kind.fields}
+    schemas = handlers.get("oneOf", [handlers])
+    assert members <= {key for schema in schemas for key in schema["properties"]}
+
+
+@pytest.mark.parametrize(("name", "required"), [("cursor", ["version"]), ("copilot", None)])
+def test_a_member_of_the_file_is_required_where_every_file_needs_it(name, required):
+    schema = settings_schema(get_agent(name))
+
+    assert schema["properties"]["version"] == {"const": 1}
+    assert schema.get("required") == required

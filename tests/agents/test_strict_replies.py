@@ -7,8 +7,9 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
+from anyhook.agents.codex.faults import Fault, first_fault
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.spec import ExitRule, ExitRules, InvalidReply, OutputAction, OutputField
+from anyhook.agents.spec import ExitRule, ExitRules, OutputAction, OutputField
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 from tests.tables import each
@@ -26,7 +27,7 @@ STDERR_DENIES = ExitRule(
 )
 READS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.WARN, OutputAction.NOTHING)
 AGENT = CLAUDE.replace(
-    needs_event_name=True,
+    event_name_rule="any",
     output_fields=(
         OutputField(
             ("decision",),
@@ -50,25 +51,20 @@ AGENT = CLAUDE.replace(
 RULES = CLAUDE.documented.replace(
     exit_rules={"*": ExitRules({0: READS, 2: STDERR_DENIES}, other=READS, signal=READS)},
     output_form="anyhook.agents.codex.output:classify",
-    strict=True,
-    strict_members=True,
-    allows_null=True,
-    any_event_name=True,
-    reply_faults={
-        "before_tool": (
-            InvalidReply(
-                {DECISION: "=deny", f"{DECISION}Reason": "blank"}, "a denial needs a reason"
-            ),
-            InvalidReply(
-                {DECISION: "=allow", f"{SPECIFIC}.updatedInput": "unset"}, "allow changes the input"
-            ),
-            InvalidReply(
-                {DECISION: "!=allow", f"{SPECIFIC}.updatedInput": "set"}, "write allow beside it"
-            ),
-            InvalidReply({"continue": "false"}, "the turn cannot be stopped"),
-        )
-    },
+    strict=frozenset({"wrong", "unknown"}),
+    find_fault=f"{__name__}:find_fault",
+    correct_fields="anyhook.agents.codex.faults:trim_reason",
 )
+FAULTS = (
+    Fault({DECISION: "=deny", f"{DECISION}Reason": "blank"}, "a denial needs a reason"),
+    Fault({DECISION: "=allow", f"{SPECIFIC}.updatedInput": "unset"}, "allow changes the input"),
+    Fault({DECISION: "!=allow", f"{SPECIFIC}.updatedInput": "set"}, "write allow beside it"),
+    Fault({"continue": "false"}, "the turn cannot be stopped"),
+)
+
+
+def find_fault(event, reply):
+    return first_fault(FAULTS, reply) if event == "before_tool" else None
 
 
 class Handler:
@@ -80,7 +76,6 @@ class Handler:
 def read(stdout, event="PreToolUse", **end):
     text = stdout if isinstance(stdout, str) else json.dumps(stdout)
     spec = AGENT.event(event)
-    spec = spec.replace(trims_reason=True)
     return decode_exit(
         AGENT, RULES, spec, Handler(), ProcessExit(**{"code": 0, **end}, stdout=text)
     )
@@ -143,7 +138,7 @@ def test_a_wrong_reply_has_no_effect(reply):
 def test_a_reply_that_the_agent_accepts_counts(reply, reason):
     rules = RULES.replace(last_duplicate_wins=True)
     text = reply if isinstance(reply, str) else json.dumps(reply)
-    spec = AGENT.event("PreToolUse").replace(trims_reason=True)
+    spec = AGENT.event("PreToolUse")
 
     output = decode_exit(AGENT, rules, spec, Handler(), ProcessExit(0, stdout=text))
 

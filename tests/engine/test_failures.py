@@ -13,6 +13,7 @@ import pytest
 
 from anyhook import BeforeTool
 from anyhook.agents import get_agent
+from anyhook.agents.output import ExitReader
 from anyhook.agents.spec import ExitRule, ExitRules, OutputAction
 from anyhook.model.answers import Outcome
 from anyhook.model.status import Status
@@ -27,6 +28,11 @@ STRICT = ExitRules(
     other=ExitRule.always(OutputAction.FAIL_CLOSED),
     signal=ExitRule.always(OutputAction.FAIL_CLOSED),
 )
+
+
+class TerseExitReader(ExitReader):
+    def default_reason(self):
+        return f"hook ended with {self.end.cause}"
 
 
 def decide(tmp_path, handler, *, exits=STRICT, rules=None, **changes):
@@ -107,7 +113,7 @@ def test_exit_code_2_can_take_its_reason_from_the_top_of_the_reply_alone(tmp_pat
 def test_the_reason_of_an_exit_code_can_be_that_of_the_agent(tmp_path, reply):
     handler = prints(reply, 2)
 
-    decision = decide(tmp_path, handler, exit_reason="hook ended with {cause}")
+    decision = decide(tmp_path, handler, rules={"exit_reader": f"{__name__}:TerseExitReader"})
 
     assert (decision.outcome, decision.reason) == (Outcome.DENY, "hook ended with exit code 2")
 
@@ -188,7 +194,7 @@ def test_a_body_that_is_not_json_can_be_no_output(tmp_path):
             tmp_path,
             handler,
             exits=get_agent("claude").rules().exit_rules["*"],
-            rules={"ignores_text_bodies": True},
+            rules={"text_bodies": "ignored"},
             **closed,
         )
 

@@ -12,12 +12,19 @@ FIELDS = {
     "limit": HandlerField("limit", "number", nullable=True),
 }
 CLAUDE = get_agent("claude")
+VERSION = {"version": 1}
+SETTINGS = SettingsFile(
+    Layer.USER,
+    {"*": "{home}/.sample/settings.json"},
+    expected_members=VERSION,
+    required_members=frozenset(VERSION),
+)
 FORMAT = CLAUDE.settings.replace(
     files=(
-        SettingsFile(Layer.PROJECT, {"*": "{project}/.sample/settings.json"}),
-        SettingsFile(Layer.USER, {"*": "{home}/.sample/settings.json"}),
+        SETTINGS.replace(layer=Layer.PROJECT, paths={"*": "{project}/.sample/settings.json"}),
+        SETTINGS,
     ),
-    members={"version": 1},
+    members=VERSION,
     packages=None,
     handler_types={"command": HandlerType("command", 60.0, FIELDS)},
 )

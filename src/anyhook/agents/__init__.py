@@ -38,9 +38,6 @@ AGENTS: Mapping[str, AgentEntry] = {
 CODING_AGENTS = tuple(name for name, entry in AGENTS.items() if entry.is_program)
 """The agents that are programs, which `generic` is not."""
 
-_specs: dict[str, AgentSpec] = {}
-"""Cache of `get_agent`, which an import calls for every event."""
-
 
 def get_agent(name: str) -> AgentSpec:
     """Return the tables of an agent.
@@ -50,10 +47,8 @@ def get_agent(name: str) -> AgentSpec:
     """
     if name not in AGENTS:
         raise UnknownNameError("agent", name, AGENTS)
-    path = AGENTS[name].spec
-    if path not in _specs:
-        _specs[path] = load_object(path)
-    return _specs[path]
+    spec: AgentSpec = load_object(AGENTS[name].spec)
+    return spec
 
 
 def agents_of_event(name: str) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 
 from anyhook.agents.encode import EXTRA, RESULT_TEXT, RESULT_TYPE, result_object
-from anyhook.agents.spec import Denial
+from anyhook.agents.entry import load_object
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.agents.values import (
     BOOLEAN,
     NUMBER,
@@ -20,8 +21,8 @@ from anyhook.agents.values import (
     has_kind,
     shorten,
 )
-from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Audience, Outcome
-from anyhook.model.json import RepeatedKeys, parse_json, trim
+from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
+from anyhook.model.json import RepeatedKeys, parse_json
 from anyhook.model.record import Record
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.printed import OutputContext
     from anyhook.agents.spec import OutputField
+    from anyhook.agents.spec.rules import ReplyFault
 
     Path = tuple[str, ...]
     Fields = dict[str, Any]
@@ -87,7 +89,7 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
     if not rules.strict:
         return StrictReply(answer)
     is_valid = not context.has_reported(INVALIDATING, before)
-    if is_valid and rules.strict_members:
+    if is_valid and "unknown" in rules.strict:
         is_valid = not reader.unknown_members()
     if not is_valid:
         context.report(
@@ -95,37 +97,18 @@ def read_strict_reply(context: OutputContext, reply: Mapping[str, Any]) -> Stric
             f"{context.agent.title} {rules.release} drops a whole reply for one wrong member",
         )
         return StrictReply(NO_OPINION, is_valid=False)
-    for fault in rules.reply_faults.get(context.spec.canonical, ()):
-        if all(_has_state(reply, path, state) for path, state in fault.members.items()):
-            problem = f"{context.agent.title} drops this reply: {fault.problem}"
-            context.report("reply-dropped", problem)
-            kept = NO_OPINION
-            if answer.system_message:
-                kept = Answer(system_message=answer.system_message)
-            if fault.denies:
-                kept = kept.replace(outcome=Outcome.DENY, reason=fault.problem)
-            return StrictReply(kept, is_valid=False)
-    return StrictReply(answer)
-
-
-def _has_state(reply: Mapping[str, Any], path: str, state: str) -> bool:
-    """Return whether a member is in a state: one of `states`, `=WORD` or `!=WORD`."""
-    value = _lookup(reply, tuple(path.split(".")))
-    if value is _MISSING:
-        value = None
-    word = str(value).lower() if isinstance(value, bool) else value
-    if state.startswith("!="):
-        return bool(word != state[2:])
-    if state.startswith("="):
-        return bool(word == state[1:])
-    states = {
-        "set": value is not None,
-        "unset": value is None,
-        "blank": value is None or (isinstance(value, str) and not trim(value)),
-        "true": value is True,
-        "false": value is False,
-    }
-    return states[state]
+    fault: ReplyFault | None = None
+    if rules.find_fault:
+        fault = load_object(rules.find_fault)(context.spec.canonical, reply)
+    if fault is None:
+        return StrictReply(answer)
+    context.report("reply-dropped", f"{context.agent.title} drops this reply: {fault.problem}")
+    kept = NO_OPINION
+    if answer.system_message:
+        kept = Answer(system_message=answer.system_message)
+    if fault.denies:
+        kept = kept.replace(outcome=Outcome.DENY, reason=fault.problem)
+    return StrictReply(kept, is_valid=False)
 
 
 def _lookup(reply: Any, path: Path) -> Any:
@@ -159,25 +142,14 @@ class _ReplyReader:
         """Return the answer that the reply is, and report what is wrong with it."""
         context, fields = self.context, self.fields
         self._read_members()
-        if self.coercions is not None and self.coercions.read_reply is not None:
-            self.coercions.read_reply(self.event, self.reply, fields)
-        if context.spec.trims_reason and "reason" in fields:
-            fields["reason"] = trim(fields["reason"])
         repeats_keys = self._report_repeated_keys()
         if repeats_keys and not context.rules.last_duplicate_wins:
             self._read_repeated_verdicts()
         self._report_wrong_members()
         self._check_event_name()
         self._report_wrong_containers()
-        # The reason of a denial that is dropped becomes a message.
-        reason = fields.get("reason")
-        discarded = context.spec.discarded_fields
-        drops_denial = "outcome" in discarded and fields.get("outcome") is Outcome.DENY
-        if drops_denial and reason and context.spec.block_audience is Audience.USER:
-            messages = [fields.get("system_message"), reason]
-            fields["system_message"] = "\n".join(filter(None, messages))
-        for name in discarded:
-            fields.pop(name, None)
+        if context.rules.correct_fields:
+            load_object(context.rules.correct_fields)(self.event, self.reply, fields)
         if not fields:
             return NO_OPINION
         needs_reason = context.spec.denial is Denial.CONTINUES and context.rules.default_reason
@@ -242,7 +214,7 @@ class _ReplyReader:
             self.coercions.read_member(item.field, None, self.fields)
         if not rules.strict or item.kind == "any":
             return
-        if not rules.allows_null or item.kind in BOOLEAN_KINDS:
+        if "null" in rules.strict or item.kind in BOOLEAN_KINDS:
             self._report_wrong_type(item, None, "left out or set")
 
     def _report_ineffective(self, item: OutputField) -> None:
@@ -528,17 +500,18 @@ class _ReplyReader:
     def _check_event_name(self) -> None:
         """Report a missing or wrong name of the event in the object that has to repeat it."""
         agent, rules = self.context.agent, self.context.rules
-        path, expected = agent.output_event_key, self.context.spec.wire
-        if not path or path[0] not in self.reply or agent.ignores_event_name:
+        container_name, key = EVENT_NAME
+        is_ignored = agent.event_name_rule in ("", "ignored")
+        if is_ignored or container_name not in self.reply:
             return
-        container = self.reply[path[0]]
-        if container is None and (rules.allows_null or not rules.strict):
+        container, expected = self.reply[container_name], self.context.spec.wire
+        if container is None and "null" not in rules.strict:
             return
         if not isinstance(container, dict):
-            problem = f"{path[0]} must be an object, not {describe_value(container)}"
+            problem = f"{container_name} must be an object, not {describe_value(container)}"
             self.context.report("output-field", problem)
             return
-        name, label = container.get(path[1]), ".".join(path)
+        name, label = container.get(key), ".".join(EVENT_NAME)
         if name is None:
             if agent.needs_event_name:
                 self.context.report(
@@ -549,7 +522,7 @@ class _ReplyReader:
         elif not isinstance(name, str):
             problem = f"{label} must be {expected!r}, not {describe_value(name)}"
             self.context.report("output-field", problem)
-        elif name != expected and not (rules.any_event_name and name in agent.by_wire):
+        elif name != expected and not (agent.event_name_rule == "any" and name in agent.by_wire):
             problem = f"{label} says {name!r}; it is read as {expected!r}"
             self.context.report("output-event", problem)
 

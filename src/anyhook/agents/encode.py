@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.model.answers import Answer, Outcome
 
 TYPE_CHECKING = False
@@ -38,8 +38,8 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
     Fields for which the event has no member are left out; the reply is empty if there is nothing to
     say. `tool_input` is the whole input where the agent replaces it.
     """
-    if spec.requires_reason or spec.input_needs_allowance:
-        answer = _make_valid(spec, answer)
+    if agent.make_valid is not None:
+        answer = agent.make_valid(spec, answer)
     answer = give_reason(agent, spec, answer, DEFAULT_REASON)
     reply: dict[str, Any] = {}
     for item in agent.written_fields(spec.canonical):
@@ -52,24 +52,10 @@ def encode_answer(agent: AgentSpec, spec: EventSpec, answer: Answer) -> dict[str
             for key in item.path[:-1]:
                 container = container.setdefault(key, {})
             container[item.path[-1]] = value
-    if agent.output_event_key and agent.output_event_key[0] in reply:
-        container_name, key = agent.output_event_key
+    container_name, key = EVENT_NAME
+    if agent.event_name_rule and container_name in reply:
         reply[container_name] = {key: spec.wire, **reply[container_name]}
     return reply
-
-
-def _make_valid(spec: EventSpec, answer: Answer) -> Answer:
-    """Return the answer in a combination of fields that the agent accepts; a denial stays one."""
-    if spec.input_needs_allowance and answer.tool_input is not None:
-        if answer.outcome in (Outcome.NONE, Outcome.ALLOW):
-            answer = answer.replace(outcome=Outcome.ALLOW, approve=False)
-        else:
-            answer = answer.replace(tool_input=None)
-    elif spec.input_needs_allowance and answer.outcome is Outcome.ALLOW:
-        answer = answer.replace(outcome=Outcome.NONE, approve=False)
-    if spec.requires_reason and answer.outcome is not Outcome.DENY:
-        answer = answer.replace(reason=None)
-    return answer
 
 
 def give_reason(agent: AgentSpec, spec: EventSpec, answer: Answer, reason: str) -> Answer:
@@ -79,7 +65,7 @@ def give_reason(agent: AgentSpec, spec: EventSpec, answer: Answer, reason: str) 
     kinds = [item.kind for item in agent.written_fields(spec.canonical)]
     # The reason is the prompt with which the agent continues; "continuation" has one of its own.
     is_prompt = spec.denial is Denial.CONTINUES and "continuation" not in kinds
-    if is_prompt or spec.requires_reason or "explained_decision" in kinds:
+    if is_prompt or spec.requires_reason:
         return answer.replace(reason=reason)
     return answer
 

@@ -1,6 +1,6 @@
 """The output of a handler to an answer: exit code, streams and JSON replies.
 
-It is one module because `ACTIONS` is one table, with a method for each of its actions.
+It is one module because `ExitReader` has one method for each `OutputAction`.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from anyhook.agents.decode import (
     read_strict_reply,
 )
 from anyhook.agents.encode import EXTRA
+from anyhook.agents.entry import load_object
 from anyhook.agents.printed import (
     OutputContext,
     PrintedOutput,
-    announces_background,
     classify_output,
     parse_object,
     read_plain_text,
@@ -30,7 +30,7 @@ from anyhook.model.status import Status
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from anyhook.agents.printed import Source
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 TOO_LONG = (
     "its JSON reply is longer than 16 MiB, so it was cut and cannot be read; print a shorter reply"
 )
-_MISSING_FILE = ("no such file or directory", "can't open file", "cannot find module")
 
 
 class HookOutput(Record, kw_only=False):
@@ -71,16 +70,16 @@ def decode_exit(
     tools: tuple[str, ...] = (),
 ) -> HookOutput:
     """Interpret how a command ended and what it printed. Never raises."""
-    if rules.async_replies and announces_background(end.stdout):
-        return HookOutput(Status.RAN, NO_OPINION, (), False)
     context = OutputContext(agent, rules, spec, handler)
     rule = rules.exit_rules_for(spec.canonical).rule_for(end.code)
     output = classify_output(rules, rule, end)
-    exit_reader = _ExitReader(context, end, output, tools)
+    exit_reader: ExitReader = load_object(rules.exit_reader)(context, end, output, tools)
+    if exit_reader.runs_in_background():
+        return HookOutput(Status.RAN, NO_OPINION, (), False)
     action: OutputAction = getattr(rule, output.form)
     if output.form == "text" and output.stream == "stderr" and rule.stderr_text is not None:
         action = rule.stderr_text
-    status, answer = ACTIONS[action](exit_reader)
+    status, answer = getattr(exit_reader, action)()
     if end.code == 0 and end.stderr and "stderr" not in rule.streams:
         from anyhook.agents.explain import report_decision_on_stderr
 
@@ -94,16 +93,9 @@ def decode_exit(
         answer = answer.replace(**{spec.stdout_field: output.text})
     if spec.any_output_sets and output.form != "empty" and not output.is_scalar:
         answer = answer.replace(**{**spec.any_output_sets, **_fields_of(answer)})
-    prints_too_little = rules.empty_fails and output.form == "empty" and spec.can_block
-    failed = (
-        end.code not in (0, 2)
-        or (end.code == 0 and prints_too_little)
-        or output.is_broken_reply
-        or (status is Status.WARNED and spec.can_block)
-        or context.has_reported(INVALID)
-    )
     is_applied = action is OutputAction.APPLY and isinstance(output.value, dict)
     reply = output.value if is_applied and spec.combines_replies else None
+    failed = exit_reader.has_failed(status)
     return HookOutput(status, answer, tuple(context.diagnostics), failed, reply)
 
 
@@ -184,8 +176,11 @@ def _fields_of(answer: Answer) -> dict[str, Any]:
 # -- what follows from the exit code and the form of the output
 
 
-class _ExitReader:
-    """Carries out the `OutputAction` of one exit."""
+class ExitReader:
+    """Carries out the `OutputAction` of one exit by the method of the same name.
+
+    An agent that reads an exit in a way of its own has a subclass (`RuleSet.exit_reader`).
+    """
 
     def __init__(
         self,
@@ -199,10 +194,28 @@ class _ExitReader:
         self.output = output
         self.tools = tools
 
-    def ignore(self) -> tuple[Status, Answer]:
+    def runs_in_background(self) -> bool:
+        """Return whether the output says so; then neither it nor the exit code has an effect."""
+        return False
+
+    def has_failed(self, status: Status) -> bool:
+        """Return whether a hook that must not fail has failed."""
+        can_block = self.context.spec.can_block
+        return (
+            self.end.code not in (0, 2)
+            or self.output.is_broken_reply
+            or (status is Status.WARNED and can_block)
+            or self.context.has_reported(INVALID)
+        )
+
+    # -- methods that `OutputAction` names
+
+    def nothing(self) -> tuple[Status, Answer]:
+        """Ignore the output."""
         return Status.RAN, NO_OPINION
 
-    def apply_reply(self) -> tuple[Status, Answer]:
+    def apply(self) -> tuple[Status, Answer]:
+        """Apply the members of the JSON reply."""
         value, is_encoded_twice = self.output.value, self.output.is_encoded_twice
         if not isinstance(value, dict):
             printed = "a string" if is_encoded_twice else describe_value(value)
@@ -217,30 +230,27 @@ class _ExitReader:
         reply = read_strict_reply(self.context, value)
         return Status.RAN if reply.is_valid else Status.WARNED, reply.answer
 
-    def show_message(self) -> tuple[Status, Answer]:
-        return Status.RAN, self._allowance(self.context.rules.text_reason, self.output.text)
+    def message(self) -> tuple[Status, Answer]:
+        """Allow, and show the text to the user."""
+        return Status.RAN, Answer(outcome=Outcome.ALLOW, system_message=self.output.text)
 
-    def show_warning(self) -> tuple[Status, Answer]:
-        reason = self.context.rules.warning_reason
-        if reason is not None:
-            reason = reason.format(text=self.output.text)
-        return Status.WARNED, self._allowance(reason, f"Warning: {self.output.text}")
+    def warning_message(self) -> tuple[Status, Answer]:
+        """Allow, and show the text to the user as a warning."""
+        message = f"Warning: {self.output.text}"
+        return Status.WARNED, Answer(outcome=Outcome.ALLOW, system_message=message)
 
-    @staticmethod
-    def _allowance(reason: str | None, message: str) -> Answer:
-        if reason is None:
-            return Answer(outcome=Outcome.ALLOW, system_message=message)
-        return Answer(outcome=Outcome.ALLOW, reason=reason, system_message=message)
-
-    def deny_with_text(self) -> tuple[Status, Answer]:
+    def deny_text(self) -> tuple[Status, Answer]:
+        """Deny with the text as the reason."""
         self._report_powerless_exit()
         return Status.RAN, Answer(outcome=Outcome.DENY, reason=self.output.text)
 
-    def reject_long_reply(self) -> tuple[Status, Answer]:
+    def fail(self) -> tuple[Status, Answer]:
+        """Report a reply that is too long to be read."""
         self.context.report("reply-too-long", TOO_LONG)
         return Status.FAILED, NO_OPINION
 
-    def report_failure(self) -> tuple[Status, Answer]:
+    def warn(self) -> tuple[Status, Answer]:
+        """Report a failure of the command."""
         context, end = self.context, self.end
         if self.output.form == "malformed":
             problem = f"the printed JSON cannot be read{self.output.cause}"
@@ -261,18 +271,13 @@ class _ExitReader:
         _report_ignored_decision(context, end.stdout)
         return Status.WARNED, NO_OPINION
 
-    def read_text(self) -> tuple[Status, Answer]:
-        answer = read_plain_text(self.context, self.output, self.tools)
-        reason = self.context.rules.text_reason
-        if reason is not None:
-            answer = answer.replace(outcome=Outcome.ALLOW, reason=reason)
-        return Status.RAN, answer
-
-    # -- exit code 2
+    def text(self) -> tuple[Status, Answer]:
+        """Interpret plain text."""
+        return Status.RAN, read_plain_text(self.context, self.output, self.tools)
 
     def block(self) -> tuple[Status, Answer]:
         """Deny; the reason is stderr, the reason in JSON, stdout or a default."""
-        if not self._can_block():
+        if not self.can_block():
             return self._warn_about_block(), NO_OPINION
         reason = trim(self.end.stderr)
         stdout = trim(self.end.stdout)
@@ -282,32 +287,16 @@ class _ExitReader:
             reason = reason or (trim(explanation) if isinstance(explanation, str) else "")
             self._report_unapplied_members(reply)
         elif not reason and stdout and self.output.form != "truncated":
-            reason = self._reason_on_stdout(stdout)
+            reason = self.reason_on_stdout()
         self._report_powerless_exit()
         return Status.RAN, self._denial(reason)
 
-    def _reason_on_stdout(self, stdout: str) -> str:
-        """Return the reason that a text on standard output is; empty if the agent ignores it."""
-        context = self.context
-        if context.rules.stdout_as_reason:
-            try:
-                value = parse_json(stdout)
-            except ValueError:
-                return stdout
-            return trim(value) if isinstance(value, str) else ""
-        context.report(
-            "ignored-output",
-            f"the text on standard output is not used: {context.agent.title} takes the reason of "
-            f"exit code {self.end.code} from standard error; print it there (>&2)",
-        )
-        return ""
-
-    def apply_reply_and_block(self) -> tuple[Status, Answer]:
+    def apply_and_block(self) -> tuple[Status, Answer]:
         """Apply the members of the reply, and deny: no member cancels the denial."""
         context = self.context
-        blocks = self._can_block()
+        blocks = self.can_block()
         reply = self.output.value if isinstance(self.output.value, dict) else {}
-        if blocks and context.rules.strict and context.rules.blocks_despite_invalid_json:
+        if blocks and context.rules.strict and self.blocks_with_invalid_reply():
             answer = read_reply(context, reply)
             if context.has_reported(INVALIDATING):
                 return Status.RAN, self._denial(trim(self.end.stderr))
@@ -321,13 +310,13 @@ class _ExitReader:
             return self._warn_about_block(), answer
         if answer.outcome is Outcome.DENY:
             has_reason = answer.reason and (is_valid or not trim(self.end.stderr))
-            return Status.RAN, answer if has_reason else self._with_denial(answer)
+            return Status.RAN, answer if has_reason else self.with_denial(answer)
         if answer.outcome is not Outcome.NONE:
             context.report(
                 "ignored-output",
                 f"exit code {self.end.code} blocks, so the printed {answer.outcome} is not applied",
             )
-        return Status.RAN, self._with_denial(answer)
+        return Status.RAN, self.with_denial(answer)
 
     def merge_denial(self) -> tuple[Status, Answer]:
         """Deny with the members at the top of the reply; inner objects have no effect."""
@@ -335,31 +324,49 @@ class _ExitReader:
         inner = {item.path[0] for item in self.context.agent.output_fields if len(item.path) > 1}
         reply = {name: member for name, member in value.items() if name not in inner}
         answer = read_reply(self.context, reply)
-        reason = answer.reason or self._denial("").reason
+        reason = answer.reason or self.default_reason()
         return Status.RAN, answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
 
     def fail_closed(self) -> tuple[Status, Answer]:
-        """Deny because of a failure, which `report_failure` reports."""
-        self.report_failure()
+        """Deny because of a failure, which `warn` reports."""
+        self.warn()
         spec, label = self.context.spec, self.context.handler.label
         cause = "its output is not JSON" if self.end.code == 0 else self.end.cause
         reason = f"hook {label!r} failed ({cause}); {spec.wire} denies then"
         return Status.WARNED, Answer(outcome=Outcome.DENY, reason=reason)
 
-    def give_stderr(self) -> tuple[Status, Answer]:
+    def stderr_as_context(self) -> tuple[Status, Answer]:
         """Give standard error to the agent."""
         text = trim(self.end.stderr)
         return Status.RAN, Answer(context=text) if text else NO_OPINION
 
-    def _can_block(self) -> bool:
-        """Return whether exit code 2 denies; not if the command itself does not exist."""
-        layers = self.context.spec.tolerates_missing_file
-        error = self.end.stderr.lower()
-        names_missing_file = any(message in error for message in _MISSING_FILE)
-        is_missing_file = self.output.form == "empty" and names_missing_file
-        if layers is not None and is_missing_file:
-            return bool(layers) and self.context.handler.layer not in layers
+    # -- exit code 2
+
+    def can_block(self) -> bool:
+        """Return whether exit code 2 denies."""
         return self.context.spec.can_block
+
+    def blocks_with_invalid_reply(self) -> bool:
+        """Return whether exit code 2 denies although the agent ignores the reply."""
+        return True
+
+    def default_reason(self) -> str:
+        """Return the reason of a denial that has no other one."""
+        return f"blocked by hook {self.context.handler.label!r} ({self.end.cause})"
+
+    def reason_on_stdout(self) -> str:
+        """Return the reason that a text on standard output is; empty if the agent ignores it."""
+        text = trim(self.end.stdout)
+        try:
+            value = parse_json(text)
+        except ValueError:
+            return text
+        return trim(value) if isinstance(value, str) else ""
+
+    def with_denial(self, answer: Answer) -> Answer:
+        """Return the answer of a reply as a denial with the reason on standard error."""
+        reason = trim(self.end.stderr) or self.default_reason()
+        return answer.replace(outcome=Outcome.DENY, approve=False, reason=reason)
 
     def _warn_about_block(self) -> Status:
         effect = "means a missing file here"
@@ -371,16 +378,7 @@ class _ExitReader:
         return Status.WARNED
 
     def _denial(self, reason: str) -> Answer:
-        template = self.context.spec.exit_reason
-        default = template.format(label=self.context.handler.label, cause=self.end.cause)
-        return Answer(outcome=Outcome.DENY, reason=reason or default)
-
-    def _with_denial(self, answer: Answer) -> Answer:
-        reason = ""
-        if self.context.rules.stderr_as_reason or answer.outcome is not Outcome.DENY:
-            reason = trim(self.end.stderr)
-        denial = self._denial(reason)
-        return answer.replace(outcome=Outcome.DENY, approve=False, reason=denial.reason)
+        return Answer(outcome=Outcome.DENY, reason=reason or self.default_reason())
 
     def _report_unapplied_members(self, reply: Mapping[str, Any]) -> None:
         """Report the members of a reply that exit code 2 makes ineffective."""
@@ -404,20 +402,3 @@ class _ExitReader:
         """Report a denial by exit code on an event that cannot be denied."""
         if "outcome" not in self.context.spec.effective_fields:
             self.context.report_no_effect(self.end.cause)
-
-
-ACTIONS: dict[OutputAction, Callable[[_ExitReader], tuple[Status, Answer]]] = {
-    OutputAction.NOTHING: _ExitReader.ignore,
-    OutputAction.APPLY: _ExitReader.apply_reply,
-    OutputAction.TEXT: _ExitReader.read_text,
-    OutputAction.BLOCK: _ExitReader.block,
-    OutputAction.APPLY_AND_BLOCK: _ExitReader.apply_reply_and_block,
-    OutputAction.MERGE_DENIAL: _ExitReader.merge_denial,
-    OutputAction.FAIL_CLOSED: _ExitReader.fail_closed,
-    OutputAction.STDERR_AS_CONTEXT: _ExitReader.give_stderr,
-    OutputAction.DENY_TEXT: _ExitReader.deny_with_text,
-    OutputAction.MESSAGE: _ExitReader.show_message,
-    OutputAction.WARNING_MESSAGE: _ExitReader.show_warning,
-    OutputAction.WARN: _ExitReader.report_failure,
-    OutputAction.FAIL: _ExitReader.reject_long_reply,
-}

@@ -144,7 +144,6 @@ def _encode_new_event(
             payload[key] = _write_member(spec, field, getattr(event, field))
     if agent.event_key and (spec is None or spec.names_itself):
         payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
-    payload |= agent.payload_members
     if spec is not None:
         payload |= spec.payload_members
     for field, key in fields:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from anyhook.agents.entry import load_object
 from anyhook.agents.spec import PlainText
 from anyhook.model.answers import NO_OPINION, Answer
 from anyhook.model.json import parse_json, parse_reply, trim
@@ -158,7 +159,8 @@ def classify_output(rules: RuleSet, rule: ExitRule, end: ProcessExit) -> Printed
         if not kept or kept.startswith("{"):
             return PrintedOutput("truncated", kept)
     for stream in rule.streams:
-        output = rules.classify(end.stdout if stream == "stdout" else end.stderr)
+        printed = end.stdout if stream == "stdout" else end.stderr
+        output: PrintedOutput = load_object(rules.output_form)(printed)
         if output.form == "empty":
             continue
         if not rule.parses_json:
@@ -220,18 +222,6 @@ def parse_object(text: str) -> dict[str, Any] | None:
     except ValueError:
         return None
     return value if isinstance(value, dict) else None
-
-
-def announces_background(stdout: str) -> bool:
-    """Return whether the first line, or all of the output, is an object with `"async": true`."""
-    if '"async"' not in stdout:
-        return False
-    text = trim(stdout)
-    for candidate in (text.partition("\n")[0], text):
-        value = parse_object(candidate)
-        if value is not None and value.get("async") is True:
-            return True
-    return False
 
 
 # -- text

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.agents.decode import ACTIONS, TYPES
 from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
-from anyhook.agents.spec import Denial
+from anyhook.agents.spec import EVENT_NAME, Denial
 from anyhook.agents.spec.settings import HOOKS_PATH, MIN_TIMEOUT
+from anyhook.agents.values import ARRAY, BOOLEAN, NUMBER, OBJECT, STRING
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class, json_kind
 from anyhook.model.llm import COUNTS, FINISH_REASONS, MODES, ROLES
@@ -112,21 +114,16 @@ _BY_FIELD = {
 """Members of payloads, which are whole; in replies they may be partial."""
 _BASE = frozenset({"session_id", "transcript_path", "cwd"})
 """Fields that every agent sends with every event."""
+_JSON_TYPES = {
+    STRING.types: {"type": "string"},
+    BOOLEAN.types: {"type": "boolean"},
+    NUMBER.types: {"type": "number"},
+    OBJECT.types: {"type": "object"},
+    ARRAY.types: {"type": "array"},
+}
 _BY_KIND: dict[str, dict[str, Any]] = {
-    "string": {"type": "string"},
-    "boolean": {"type": "boolean"},
-    "not_boolean": {"type": "boolean"},
-    "interrupt": {"type": "boolean"},
-    "false_denies": {"type": "boolean"},
-    "object": {"type": "object"},
-    "array": {"type": "array"},
-    "number": {"type": "number"},
-    "any": {},
-    "action": {"enum": ["accept", "decline", "cancel"]},
-    "content": {"type": "object"},
-    "terminal": {"type": "string"},
-    "continuation": {"type": "string"},
-    "shown_reason": {"type": "string"},
+    **{name: _JSON_TYPES.get(kind.types, {}) for name, kind in TYPES.items()},
+    "action": {"enum": list(ACTIONS)},
     "text": {"type": "string"},
     "arguments": {"type": "object"},
     "arguments_or_null": {"type": "object"},
@@ -138,8 +135,6 @@ _BY_KIND: dict[str, dict[str, Any]] = {
         },
         "required": ["textResultForLlm"],
     },
-    "denied_interrupt": {"type": "boolean"},
-    "handled": {"type": "boolean"},
     "llm_request": _LLM_REQUEST,
     "llm_response": _LLM_RESPONSE,
     "tool_config": _TOOL_CONFIG,
@@ -173,7 +168,9 @@ def settings_schema(agent: AgentSpec) -> dict[str, Any]:
     }
     for name, value in agent.settings.members.items():
         root["properties"][name] = {"const": value}
-        root.setdefault("required", []).append(name)
+        own_files = [file for file in agent.settings.files if not file.is_foreign]
+        if all(name in file.required_members for file in own_files):
+            root.setdefault("required", []).append(name)
     _put(root, HOOKS_PATH, {"type": "object", "properties": events})
     for toggle in agent.settings.hook_toggles:
         schema: dict[str, Any] = {"type": "boolean"}
@@ -202,10 +199,8 @@ _DEFINITION: dict[str, Any] = {
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "string": {"type": "string"},
-    "boolean": {"type": "boolean"},
-    "number": {"type": "number"},
-    "object": {"type": "object"},
+    **_BY_KIND,
+    "count": {"type": "integer", "minimum": 0},
     "strings": {"type": "array", "items": {"type": "string"}},
     "texts": {"type": "object", "additionalProperties": {"type": "string"}},
     "web_url": {"type": "string", "pattern": "^https?://"},
@@ -320,8 +315,8 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
             else:
                 member = dict(_BY_KIND[item.kind])
             _put(root, item.path, member)
-    if agent.output_event_key:
-        _put(root, agent.output_event_key, {"const": spec.wire})
+    if agent.event_name_rule:
+        _put(root, EVENT_NAME, {"const": spec.wire})
     _refuse_mistaken(agent, spec, root)
     if spec.denial is Denial.CONTINUES:
         _require_reason(agent, spec, root)
@@ -344,8 +339,8 @@ def _refuse_mistaken(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) ->
         misplaced = all_names - names - siblings
         misspelled = "|".join([_alike(name) for name in sorted(names)])
         mistaken = [{"enum": sorted(misplaced | foreign)}, {"pattern": f"^(?:{misspelled})$"}]
-        if agent.needs_event_name and parent == agent.output_event_key[:-1]:
-            schema["required"] = [agent.output_event_key[-1]]
+        if agent.needs_event_name and parent == EVENT_NAME[:-1]:
+            schema["required"] = [EVENT_NAME[-1]]
         schema["propertyNames"] = {
             "anyOf": [{"enum": sorted(names | siblings)}, {"not": {"anyOf": mistaken}}]
         }

@@ -227,10 +227,8 @@ def translate_payload(
     """
     event, problems = decode_event(source, payload)
     translated = encode_event(target, translate_event(event, source, target))
-    if target.agent_key:
-        translated[target.agent_key] = source.name
-    if target.raw_key:
-        translated[target.raw_key] = dict(payload)
+    if target.add_origin is not None:
+        target.add_origin(translated, source.name, payload)
     return translated, problems
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import NAMES, get_agent
+from anyhook.agents.spec.settings import LONG_TIMEOUT
 from anyhook.authoring.inspect import scan
 from anyhook.checks.interpreters import check_shell
 from anyhook.checks.started_scripts import find_starts, started_paths
@@ -121,7 +122,7 @@ def timeout_units(hook: CheckedHook) -> Iterator[Diagnostic]:
     agent, timeout = hook.engine.agent, hook.handler.timeout
     is_in_seconds = agent.settings.timeout_unit == 1.0
     is_multiple = timeout >= MILLISECONDS_FROM and not timeout % MILLISECONDS_FROM
-    if is_in_seconds and is_multiple and timeout <= agent.settings.long_timeout:
+    if is_in_seconds and is_multiple and timeout <= LONG_TIMEOUT:
         yield hook.diagnose(
             "timeout-unit",
             f"its timeout of {timeout:g} means {timeout / 60:.0f} minutes, because "

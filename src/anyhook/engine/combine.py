@@ -130,6 +130,8 @@ def _set_fields(
     set_fields: set[str] = set()
     for item in results:
         set_fields.update(item.result.answer.__dict__)
+    coercions = rules.loaded_coercions
+    cleared = frozenset() if coercions is None else coercions.cleared
     void = FIELDS_WITHOUT_EFFECT.get(draft.outcome, frozenset())
     if draft.outcome is Outcome.DENY:
         void |= spec.discarded_on_denial
@@ -143,8 +145,7 @@ def _set_fields(
                 text = f"{draft.event_name}: {no_effect}"
                 draft.diagnostics.append(diagnose("output-no-effect", text, place, handler=label))
             continue
-        last_replaces = field in rules.cleared_by_invalid
-        values = _values_of(results, field, last_replaces=last_replaces)
+        values = _values_of(results, field, last_replaces=field in cleared)
         if values:
             combine_field(rules, spec, draft, field, values)
 

@@ -71,7 +71,7 @@ def make_plan(
     matched = matching.definitions
     # Sorting is stable: definitions of a layer stay in file order.
     matched.sort(key=lambda definition: agent.settings.layer_ranks[definition.layer])
-    if rules.one_handler_per_name:
+    if rules.handler_identity == "name_and_key":
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
     # The handler that runs of each identity.

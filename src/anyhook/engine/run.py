@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from anyhook.agents.entry import load_object
 from anyhook.engine.forms import answer_from_form
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.results import failed_result
@@ -86,7 +87,7 @@ async def _run_group(
         if context.spec.ending_outcomes is not None:
             has_ended |= result.answer.outcome in context.spec.ending_outcomes
         else:
-            has_ended |= context.rules.ends_sequence and ends_sequence(result.answer)
+            has_ended |= ends_sequence(result.answer)
         has_succeeded = result.signal is None and result.exit_code in (None, 0)
         # The next handler sees what this one changed.
         if not has_ended and (has_succeeded or context.rules.chains_failures):
@@ -203,18 +204,9 @@ def _limit_continuation(
     context: HookContext, handler: HandlerSpec, result: HandlerResult
 ) -> HandlerResult:
     """Drop a denial with which the agent does not continue."""
-    rule = context.spec.continuation
-    if rule is None:
+    if not context.spec.limit_continuation:
         return result
-    payload = context.event.raw or {}
-    limit = handler.options.get(rule.option, rule.limit)
-    count = payload.get(rule.count)
-    problem = ""
-    for name, value in rule.required.items():
-        if name in payload and payload[name] != value:
-            problem = f"{name} is {payload[name]!r}, not {value!r}"
-    if limit is not None and isinstance(count, int | float) and count >= limit:
-        problem = f"it has done so {count} times, and {rule.option} is {limit}"
+    problem = load_object(context.spec.limit_continuation)(context.event.raw or {}, handler.options)
     if not problem:
         return result
     text = f"{context.spec.wire}: hook {handler.label!r} cannot continue the agent: {problem}"
@@ -235,7 +227,7 @@ def _deny_on_failure(
     has_failed = result.status in (Status.FAILED, Status.WARNED) and result.exit_code is None
     denies_by_event = has_failed and handler.kind in spec.denying_failures
     if result.timed_out:
-        denies_by_event = spec.blocks_at_timeout
+        denies_by_event = "timeout" in spec.denying_failures
     denies_by_handler = handler.on_failure == "block" and result.failed and spec.can_fail_closed
     denies = denies_by_event or denies_by_handler
     if not denies or result.answer.outcome is Outcome.DENY:

@@ -36,12 +36,8 @@ class Redaction(Record, kw_only=False):
     def from_settings(
         cls, settings: Mapping[str, Any], environ: Mapping[str, str], rules: RedactionRules
     ) -> Redaction:
-        """Read the merged settings. Some environments, such as CI, make it strict by themselves."""
-        strict = False
-        for name, required_value in rules.strict_where.items():
-            value = environ.get(name)
-            if value and (not required_value or value == required_value):
-                strict = True
+        """Read the merged settings."""
+        strict = rules.is_strict(environ)
         return cls(
             enabled=bool(settings.get("enabled")) or strict,
             strict=strict,
@@ -53,24 +49,9 @@ class Redaction(Record, kw_only=False):
         """Return the variables of an environment that are kept."""
         if not self.enabled:
             return dict(environ)
-        return {name: value for name, value in environ.items() if self.keeps(name, value, rules)}
-
-    def keeps(self, name: str, value: str, rules: RedactionRules) -> bool:
-        """Return whether a variable is passed on. The first rule that applies decides."""
-        name = name.upper()
-        if name.startswith(rules.kept_prefixes):
-            return True
-        if rules.secret_values.search(value):
-            return False
-        if name.startswith(rules.harmless_prefixes) or name in self.allowed:
-            return True
-        if name in self.blocked:
-            return False
-        if name in rules.always_allowed:
-            return True
-        if name in rules.never_allowed or self.strict:
-            return False
-        return rules.secret_names.search(name) is None
+        return {
+            name: value for name, value in environ.items() if rules.keeps(self, name.upper(), value)
+        }
 
 
 class Inheritance:

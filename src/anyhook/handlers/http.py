@@ -272,7 +272,7 @@ def _make_result(
     refused_variables: tuple[str, ...],
 ) -> HandlerResult:
     notes = payload_notes(context, handler) + truncation_notes(context, handler, reply.truncated)
-    is_text = context.rules.needs_json_content_type and not reply.is_json
+    is_text = context.rules.text_bodies == "message" and not reply.is_json
     problem = _find_problem(context, reply, refused_variables, is_text=is_text)
     if problem is not None:
         result = _fail(context, handler, problem, status=Status.WARNED, started=started)
@@ -326,7 +326,7 @@ def _find_problem(
         return f"answered with status {reply.status}{hint}"
     if reply.truncated:
         return "answered with a reply that is too long to be read"
-    if context.rules.ignores_text_bodies:
+    if context.rules.text_bodies == "ignored":
         return None
     text = trim(reply.text)
     try:

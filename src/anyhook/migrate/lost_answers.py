@@ -230,7 +230,7 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
     # The shim constructs one event from another.
     if target_event.canonical != event.canonical:
         return
-    keys: set[str | None] = {*source.payload_members, *event.payload_members}
+    keys: set[str | None] = set(event.payload_members)
     lost: list[tuple[str, str]] = []
     for name in event_class(event.canonical).record_fields:
         key = None if name in NOT_IN_PAYLOAD else payload_key(source, event, name)

@@ -41,7 +41,7 @@ def add_definitions(
     """
     if not definitions:
         return text
-    for name, value in {**agent.settings.members, **agent.settings.written_members}.items():
+    for name, value in agent.settings.members.items():
         text = set_member(text, (name,), value, file=file)
     for event, added in definitions.items():
         entries: list[dict[str, Any]] = []

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.agents.spec.settings import MIN_TIMEOUT
+from anyhook.agents.spec.settings import LONG_TIMEOUT, MIN_TIMEOUT
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.suggest import did_you_mean
 from anyhook.settings.layout import MATCHER, member_name, usual_members
@@ -40,6 +40,8 @@ FIELD_KINDS: dict[str, tuple[type | tuple[type, ...], type, str]] = {
 }
 """`HandlerField.kind` to the type of the value, the type of its items, and a description."""
 
+SHORT_TIMEOUT = 0.5
+"""Seconds; a shorter timeout in milliseconds was probably meant in seconds."""
 _UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -366,14 +368,15 @@ class HandlerReader:
                 path,
             )
             return default
-        if seconds < self.settings.short_timeout:
+        is_in_seconds = self.settings.timeout_unit == 1.0
+        if not is_in_seconds and seconds < SHORT_TIMEOUT:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds:g} s here; "
                 f"for {timeout:g} seconds write {timeout / unit:.0f}",
                 path,
             )
-        elif seconds > self.settings.long_timeout:
+        elif is_in_seconds and seconds > LONG_TIMEOUT:
             self.reporter.report(
                 "timeout-unit",
                 f"{timeout:g} means {seconds / 3600:.0f} hours here; was {timeout / 1000:g} meant?",

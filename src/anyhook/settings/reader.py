@@ -120,7 +120,6 @@ class _FileReader(Reporter):
                 # anyhook.
                 message = rejected_message(self.agent, rejected)
                 self.diagnostics.append(diagnose("not-plain-json", message, rejected.place))
-        self._check_required_members()
         self._check_members()
         self._check_misplaced()
         definitions = self._read_events()
@@ -168,11 +167,13 @@ class _FileReader(Reporter):
         file = self.source.file
         if file is None:
             return
+        has_hooks = self._value_at(self.hooks_path) is not None
         for name, expected in file.expected_members.items():
             is_missing = name not in self.document.value
             value = self.document.value.get(name)
             remedy = f'write "{name}": {json.dumps(expected)}'
-            if is_missing and name in file.required_members:
+            is_required = name in file.required_members and has_hooks
+            if is_missing and is_required:
                 self.report("required-member", f"{name!r} is missing; {remedy}", ())
             elif not is_missing and (isinstance(value, bool) or value != expected):
                 problem = f"{self.agent.title} does not know this {name}; {remedy}"
@@ -196,18 +197,6 @@ class _FileReader(Reporter):
         """Report a problem, unless it is a thing of another agent that this one never reads."""
         if not (self.source.is_foreign and code in UNREAD_CODES):
             super().report(code, message, path, severity=severity)
-
-    def _check_required_members(self) -> None:
-        """Report members that a file with hooks needs and lacks, or that have another value."""
-        if self.source.is_foreign or self._value_at(self.hooks_path) is None:
-            return
-        for name, expected in self.settings.members.items():
-            remedy = f'write "{name}": {json.dumps(expected)}'
-            if name not in self.document.value:
-                self.report("required-member", f"{name!r} is missing; {remedy}", ())
-            elif self.document.value[name] != expected:
-                problem = f"{self.agent.title} does not know this {name}; {remedy}"
-                self.report("required-member", problem, (name,))
 
     # -- events and definitions
 

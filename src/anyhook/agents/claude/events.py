@@ -125,7 +125,6 @@ EVENTS = (
         effective_fields=BLOCK
         | {"context", "extra.session_title", "extra.suppress_original_prompt"},
         plain_text=PlainText.CONTEXT,
-        tolerates_missing_file=frozenset({Layer.PLUGIN}),
         default_timeouts=SHORT_TIMEOUTS,
         prompt_refusals=STOP_ALWAYS,
         chained_fields=SEQUENCE["before_prompt"],
@@ -221,7 +220,6 @@ EVENTS = (
     _notice(
         "notification",
         "Notification",
-        discarded_fields=frozenset({"context"}),
         subject="notification_type",
         subjects=tuple(
             "permission_prompt idle_prompt auth_success elicitation_dialog "
@@ -246,7 +244,6 @@ EVENTS = (
         effective_fields=BLOCK | {"context"},
         denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
-        tolerates_missing_file=frozenset(),
         fails_closed=False,
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"agent_type"}),
@@ -265,7 +262,6 @@ EVENTS = (
         "TaskCompleted",
         effective_fields=BLOCK,
         reason_audience=Audience.AGENT,
-        tolerates_missing_file=frozenset(),
         fails_closed=False,
         prompt_refusals=DENY_ONLY,
     ),
@@ -275,7 +271,6 @@ EVENTS = (
         effective_fields=BLOCK | {"context"},
         denial=Denial.CONTINUES,
         reason_audience=Audience.AGENT,
-        tolerates_missing_file=frozenset(),
         fails_closed=False,
         prompt_refusals=DENY_ONLY,
         optional_fields=frozenset({"prompt_response"}),
@@ -359,7 +354,6 @@ EVENTS = (
     _notice(
         "before_compress",
         "PreCompact",
-        discarded_fields=frozenset({"context", "outcome", "approve", "reason"}),
         subject="trigger",
         subjects=("manual", "auto"),
         no_opinion_output="",
@@ -377,7 +371,7 @@ EVENTS = (
         subject="model_name",
         effective_fields=SIGNALS | {"outcome", "approve", "reason", "system_message"},
         outcomes=frozenset({Outcome.ALLOW, Outcome.ASK, Outcome.DENY}),
-        blocks_at_timeout=True,
+        denying_failures=frozenset({"timeout"}),
         handler_kinds=NO_PROMPT,
         default_timeouts=SHORT_TIMEOUTS,
     ),
@@ -392,7 +386,6 @@ EVENTS = (
     _notice(
         "session_end",
         "SessionEnd",
-        discarded_fields=frozenset({"context"}),
         subject="reason",
         subjects=tuple(
             "clear resume logout prompt_input_exit other exit bypass_permissions_disabled".split()

@@ -26,8 +26,8 @@ DOCUMENTED = RuleSet(
     events=EVENTS,
     exit_rules={"*": EXITS, **SPECIAL_EXITS},
     output_form="anyhook.agents.printed:classify_object",
-    async_replies=True,
-    stdout_as_reason=False,
+    exit_reader="anyhook.agents.claude.output:ClaudeExitReader",
+    correct_fields="anyhook.agents.claude.output:drop_denied_compaction",
     warning_audience=Audience.USER,
 )
 
@@ -35,8 +35,9 @@ OBSERVED = Differences(
     rules={
         "name": "observed",
         "release": "2.1.332",
-        "strict": True,
-        "stderr_as_reason": False,
+        "strict": frozenset({"wrong", "null"}),
+        "correct_fields": "",
+        "exit_reader": "anyhook.agents.claude.output:ObservedExitReader",
         "accepted_decisions": {"decision": frozenset(OLD_WORDS)},
         "default_reason": "Blocked by hook",
         "last_duplicate_wins": True,
@@ -52,7 +53,6 @@ OBSERVED = Differences(
             "validation: the required parameter `{argument}` is missing or not a string",
         },
         "before_compress": {
-            "discarded_fields": frozenset(),
             "can_block": True,
             "denial": Denial.PREVENTS,
             "effective_fields": SIGNALS | {"outcome", "reason", "context"},
@@ -79,7 +79,7 @@ OLDER_RELEASES = {
     "2.1.197": Differences(
         rules={
             "exit_rules": {"*": EXITS.replace(codes={0: OLD_SUCCEEDS, 2: BLOCKS}), **SPECIAL_EXITS},
-            "blocks_despite_invalid_json": False,
+            "exit_reader": "anyhook.agents.claude.output:OlderExitReader",
         },
         every_event={"fails_closed": False},
         events={
@@ -104,9 +104,8 @@ CLAUDE = AgentSpec(
     observed=OBSERVED,
     older_releases=OLDER_RELEASES,
     output_fields=OUTPUT,
-    output_event_key=("hookSpecificOutput", "hookEventName"),
     reply_signals=frozenset({"async", "asyncTimeout"}),
-    needs_event_name=True,
+    event_name_rule="required",
     decision_words={**PERMISSION_WORDS, **OLD_WORDS},
     foreign_decisions={"deny": (Outcome.DENY, False), "block": (Outcome.DENY, False)},
     foreign_members=FOREIGN_MEMBERS,

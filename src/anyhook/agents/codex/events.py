@@ -79,9 +79,7 @@ EVENTS = (
         required_arguments=VOCABULARY.required,
         input_refusal="hook returned updatedInput without string field `{argument}`",
         fails_closed=True,
-        trims_reason=True,
         requires_reason=True,
-        input_needs_allowance=True,
     ),
     _event(
         "permission_request",

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from anyhook.agents.patches import write_patch
 from anyhook.agents.program import MAX_FILE_SIZE, AgentProgram, ScriptedCall, Workplace
 from anyhook.files import read_user_file
 
@@ -76,9 +77,7 @@ def _is_trusted(place: Workplace) -> bool:
 def _hook_input(tool: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """Return a call as hooks see it: files are written by patches."""
     if tool == "write_file" and "content" in arguments:
-        lines = [f"+{line}" for line in str(arguments["content"]).splitlines()]
-        path = f"*** Add File: {arguments['file_path']}"
-        return {"command": "\n".join(["*** Begin Patch", path, *lines, "*** End Patch", ""])}
+        return {"command": write_patch(tool, arguments, cwd="")}
     return None if tool == "edit_file" and "command" not in arguments else arguments
 
 

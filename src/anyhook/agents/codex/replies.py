@@ -7,13 +7,17 @@ from anyhook.agents.spec import (
     WARNS,
     ExitRule,
     ExitRules,
-    InvalidReply,
     OutputAction,
     member,
     specific,
     usual_exits,
 )
 from anyhook.model.answers import Outcome
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from anyhook.agents.spec import EventSpec
+    from anyhook.model.answers import Answer
 
 BLOCK_WORDS = {"block": (Outcome.DENY, False)}
 OLD_WORDS = {**BLOCK_WORDS, "approve": (Outcome.ALLOW, True)}
@@ -115,69 +119,20 @@ FOREIGN_MEMBERS = {
     (SPECIFIC, "toolConfig"): "nothing: tools cannot be filtered",
 }
 
-DECISION = f"{SPECIFIC}.permissionDecision"
-REASON = f"{SPECIFIC}.permissionDecisionReason"
-INPUT = f"{SPECIFIC}.updatedInput"
-BEHAVIOR = f"{SPECIFIC}.decision"
-OLDER_COUNTS = {DECISION: "unset", REASON: "unset", INPUT: "unset"}
 
-SUPPRESS = InvalidReply({"suppressOutput": "true"}, "suppressOutput is not supported here")
-NO_STOP = (
-    InvalidReply({"continue": "false"}, "continue: false is not supported here; deny instead"),
-    InvalidReply({"stopReason": "set"}, "stopReason is not supported here; deny instead"),
-    SUPPRESS,
-)
-NO_REASON = InvalidReply(
-    {"decision": "=block", "reason": "blank"}, 'a block needs a reason; write "reason": "…"'
-)
-NOT_SUPPORTED = (
-    InvalidReply({f"{BEHAVIOR}.updatedInput": "set"}, "updatedInput is not supported here"),
-    InvalidReply({f"{BEHAVIOR}.updatedPermissions": "set"}, "updatedPermissions is not supported"),
-    InvalidReply({f"{BEHAVIOR}.interrupt": "true"}, "interrupt is not supported"),
-)
-"""Members of PermissionRequest that a later release may support."""
-REPLY_FAULTS = {
-    "before_tool": (
-        *NO_STOP,
-        InvalidReply(
-            {INPUT: "set", DECISION: "!=allow"}, 'updatedInput needs "permissionDecision": "allow"'
-        ),
-        InvalidReply(
-            {DECISION: "=allow", INPUT: "unset"},
-            "allow is only accepted with updatedInput; print nothing to let the call pass",
-        ),
-        InvalidReply({DECISION: "=ask"}, "hooks cannot ask the user; deny, or print nothing"),
-        InvalidReply(
-            {DECISION: "=deny", REASON: "blank"},
-            'a denial needs a reason; write "permissionDecisionReason": "…"',
-        ),
-        InvalidReply({REASON: "set", DECISION: "unset"}, "a reason needs a permissionDecision"),
-        InvalidReply({**OLDER_COUNTS, "decision": "=approve"}, "approve is not supported"),
-        NO_REASON.replace(members={**OLDER_COUNTS, **NO_REASON.members}),
-        InvalidReply(
-            {**OLDER_COUNTS, "reason": "set", "decision": "unset"}, "a reason needs a decision"
-        ),
-    ),
-    "permission_request": (*NO_STOP, *NOT_SUPPORTED),
-    "after_tool": (
-        SUPPRESS,
-        NO_REASON,
-        InvalidReply(
-            {"reason": "set", "decision": "unset", "continue": "!=false"},
-            "a reason needs a decision",
-        ),
-        InvalidReply({f"{SPECIFIC}.updatedMCPToolOutput": "set"}, "results cannot be replaced"),
-    ),
-    "before_prompt": (NO_REASON,),
-    "after_agent": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),
-    "subagent_stop": (NO_REASON.replace(members={**NO_REASON.members, "continue": "!=false"}),),
-}
-"""Canonical name of an event to the combinations of members for which a run fails."""
-DOCUMENTED_FAULTS = {
-    **REPLY_FAULTS,
-    # "fail closed" (text of the schemas); release 0.169.0 asks the user.
-    "permission_request": (*NO_STOP, *[fault.replace(denies=True) for fault in NOT_SUPPORTED]),
-}
+def make_valid(spec: EventSpec, answer: Answer) -> Answer:
+    """Return the answer in a combination of fields that Codex CLI accepts; a denial stays one."""
+    if spec.canonical == "before_tool" and answer.tool_input is not None:
+        if answer.outcome in (Outcome.NONE, Outcome.ALLOW):
+            answer = answer.replace(outcome=Outcome.ALLOW, approve=False)
+        else:
+            answer = answer.replace(tool_input=None)
+    elif spec.canonical == "before_tool" and answer.outcome is Outcome.ALLOW:
+        # It is only accepted with changed arguments.
+        answer = answer.replace(outcome=Outcome.NONE, approve=False)
+    if spec.requires_reason and answer.outcome is not Outcome.DENY:
+        answer = answer.replace(reason=None)
+    return answer
 
 
 SUCCEEDS = ExitRule(OutputAction.APPLY, OutputAction.WARN, OutputAction.TEXT, OutputAction.NOTHING)

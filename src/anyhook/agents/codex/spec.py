@@ -5,11 +5,10 @@ from __future__ import annotations
 from anyhook.agents.codex.events import EVENTS
 from anyhook.agents.codex.replies import (
     DECISION_WORDS,
-    DOCUMENTED_FAULTS,
     EXIT_RULES,
     FOREIGN_MEMBERS,
     OUTPUT,
-    REPLY_FAULTS,
+    make_valid,
 )
 from anyhook.agents.codex.tools import FOREIGN_TOOLS, TOOL_ALIASES, TOOLS, VOCABULARY
 from anyhook.agents.spec import AgentSpec, Differences, RuleSet
@@ -21,18 +20,20 @@ DOCUMENTED = RuleSet(
     events=tuple([spec.replace(matcher_style="rust_expression") for spec in EVENTS]),
     exit_rules=EXIT_RULES,
     output_form="anyhook.agents.codex.output:classify",
-    strict=True,
-    strict_members=True,
-    allows_null=True,
-    any_event_name=True,
-    reply_faults=DOCUMENTED_FAULTS,
+    strict=frozenset({"wrong", "unknown"}),
+    find_fault="anyhook.agents.codex.faults:find_documented_fault",
+    correct_fields="anyhook.agents.codex.faults:trim_reason",
     last_duplicate_wins=True,
     handler_identity="place",
     default_reason="",
 )
 
 OBSERVED = Differences(
-    rules={"name": "observed", "release": "0.169.0", "reply_faults": REPLY_FAULTS},
+    rules={
+        "name": "observed",
+        "release": "0.169.0",
+        "find_fault": "anyhook.agents.codex.faults:find_fault",
+    },
     # A matcher of letters, digits, `_` and `|` is a list of exact names.
     every_event={"matcher_style": "rust"},
 )
@@ -52,8 +53,8 @@ CODEX = AgentSpec(
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=("hookSpecificOutput", "hookEventName"),
-    needs_event_name=True,
+    event_name_rule="any",
+    make_valid=make_valid,
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from anyhook.agents.spec import Continuation, Denial, EventSpec, PlainText
+from anyhook.agents.spec import Denial, EventSpec, PlainText
 from anyhook.model.answers import Audience, Outcome
+from anyhook.model.record import EMPTY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 VERSION = "3.9.16"
 """The release of the only published payloads (exocortex, 2026-06-30)."""
+
+EVERY_PAYLOAD = {"cursor_version": VERSION, "user_email": None}
+"""Members of all payloads besides the fields of events."""
 
 VERDICT = frozenset({"outcome", "reason"})
 """Fields of answers on events that can be denied."""
@@ -38,6 +42,7 @@ def _event(
     wire: str,
     keys: Mapping[str, str | None] | None = None,
     forms: Mapping[str, str] | None = None,
+    payload_members: Mapping[str, Any] = EMPTY,
     **attributes: Any,
 ) -> EventSpec:
     """Return an event; without `cwd` in its keys its directory is that of the workspace."""
@@ -50,6 +55,7 @@ def _event(
         wire,
         payload_keys=payload_keys,
         payload_forms=payload_forms,
+        payload_members={**EVERY_PAYLOAD, **payload_members},
         matcher_style="untrimmed",
         plain_text=PlainText.NOTHING,
         stdout_audience=Audience.DEBUG,
@@ -84,7 +90,6 @@ OWN_DIRECTORY = {"cwd": "cwd"}
 TOOL: dict[str, Any] = {"subject": "tool_name"}
 # The reference does not say what matchers of MCP calls see; payloads have the bare name.
 MCP_TOOL: dict[str, Any] = {**TOOL, "writes_matchers": False}
-CONTINUATION = Continuation(count="loop_count", option="loop_limit", limit=5)
 COMPLETED = {"status": "completed"}
 """How a turn ended that other agents report: they report none that was interrupted."""
 AGENT_KEYS = {"agent_type": "subagent_type", "agent_id": "subagent_id"}
@@ -133,7 +138,7 @@ EVENTS = (
         {"stop_hook_active": "count"},
         subject="agent_type",
         payload_members=COMPLETED,
-        continuation=CONTINUATION.replace(required=COMPLETED),
+        limit_continuation="anyhook.agents.cursor.continuation:limit_completed",
     ),
     _gate(
         "before_shell",
@@ -167,7 +172,7 @@ EVENTS = (
         matcher_text="Stop",
         payload_members=COMPLETED,
         optional_fields=frozenset({"prompt", "prompt_response"}),
-        continuation=CONTINUATION,
+        limit_continuation="anyhook.agents.cursor.continuation:limit",
     ),
     _notice(
         "agent_response",

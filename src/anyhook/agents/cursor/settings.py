@@ -52,19 +52,27 @@ REFUSED_TEXTS = ("://",)
 CLAUDE = ("claude",)
 """The form of hooks in the settings of Claude Code."""
 
+VERSION = {"version": 1}
+HOOKS_JSON = SettingsFile(
+    Layer.USER,
+    {"*": "{config}/hooks.json"},
+    expected_members=VERSION,
+    required_members=frozenset(VERSION),
+    fatal_codes=FATAL,
+)
+
 FILES = (
-    SettingsFile(
-        Layer.MANAGED,
-        {
+    HOOKS_JSON.replace(
+        layer=Layer.MANAGED,
+        paths={
             "*": "/etc/cursor/hooks.json",
             "darwin": "/Library/Application Support/Cursor/hooks.json",
             "win32": "C:/ProgramData/Cursor/hooks.json",
         },
         variable="ANYHOOK_MANAGED_SETTINGS",
-        fatal_codes=FATAL,
     ),
-    SettingsFile(Layer.PROJECT, {"*": "{project}/.cursor/hooks.json"}, fatal_codes=FATAL),
-    SettingsFile(Layer.USER, {"*": "{config}/hooks.json"}, fatal_codes=FATAL),
+    HOOKS_JSON.replace(layer=Layer.PROJECT, paths={"*": "{project}/.cursor/hooks.json"}),
+    HOOKS_JSON,
     SettingsFile(
         Layer.LOCAL,
         {"*": "{project}/.claude/settings.local.json"},
@@ -84,7 +92,7 @@ HOOK_DIRECTORIES = {Layer.MANAGED: "file", Layer.USER: "file", Layer.PROJECT: "p
 
 FORMAT = SettingsFormat(
     files=FILES,
-    members={"version": 1},
+    members=VERSION,
     refused_texts=REFUSED_TEXTS,
     hook_directories=HOOK_DIRECTORIES,
     layer_order=LAYER_ORDER,

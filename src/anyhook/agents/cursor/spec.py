@@ -26,8 +26,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
     accepted_decisions=ACCEPTED,
     drops_ineffective_fields=True,
-    # No output is not JSON (ljos 0.35.5; vibetime #40, 2026-09-14).
-    empty_fails=True,
+    exit_reader="anyhook.agents.cursor.output:CursorExitReader",
     default_reason="",
 )
 
@@ -119,11 +118,9 @@ BASE = AgentSpec(
         "prompt_id": "generation_id",
         "duration_ms": "duration",
     },
-    payload_members={"cursor_version": VERSION, "user_email": None},
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=(),
     decision_words={
         "allow": (Outcome.ALLOW, False),
         "deny": (Outcome.DENY, False),
@@ -152,7 +149,7 @@ CLAUDE_FORM = BASE.replace(
     documented=DOCUMENTED.replace(events=FORM_EVENTS),
     observed=Differences(rules=OBSERVED.rules),
     output_fields=CLAUDE_OUTPUT,
-    output_event_key=(SPECIFIC, "hookEventName"),
+    event_name_rule="own",
     foreign_members={},
     tools=("Bash", "Shell", "Read", "Write", "Edit", "Grep", "Task", "WebFetch", "WebSearch"),
     vocabulary=CLAUDE_VOCABULARY,

@@ -234,8 +234,12 @@ def _merge_shallowly(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]
     return {**old, **new}
 
 
+REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
+"""Fields of which only the last value counts, also if it is unusable."""
+
 COERCIONS = Coercions(
     read_member=read_member,
+    cleared=REPLACED,
     policies={
         "replace_request": replace_request,
         "respond_if_denied": respond_if_denied,

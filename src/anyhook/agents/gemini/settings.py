@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from anyhook.agents.gemini.redaction import is_strict, keeps
 from anyhook.agents.spec.settings import (
     Extensions,
     HandlerType,
@@ -12,7 +11,6 @@ from anyhook.agents.spec.settings import (
     SettingsFile,
     SettingsFormat,
 )
-from anyhook.expressions import expression
 from anyhook.model.layers import Layer
 
 LAYER_ORDER = (
@@ -64,36 +62,7 @@ EXTENSIONS = Extensions(
 )
 
 REDACTION = RedactionRules(
-    path=("security", "environmentVariableRedaction"),
-    strict_where={"GITHUB_SHA": "", "SURFACE": "Github"},
-    secret_values=expression(
-        r"-----BEGIN (?:RSA|OPENSSH|EC|PGP) PRIVATE KEY-----"
-        r"|-----BEGIN CERTIFICATE-----"
-        r"|(?:https?|ftp|smtp)://[^:\s]+:[^@\s]+@"
-        r"|(?:gh[pousr]|github_pat)_[a-z0-9_]{36,}"
-        r"|AIzaSy[a-z0-9_\\-]{33}"
-        r"|AKIA[A-Z0-9]{16}"
-        r"|eyJ[a-z0-9_-]+\.[a-z0-9_-]+\.[a-z0-9_-]+"
-        r"|(?:s|r)k_(?:live|test)_[0-9a-z]{24}"
-        r"|xox[abpr]-[a-z0-9-]+",
-        re.IGNORECASE,
-    ),
-    kept_prefixes=("GEMINI_CLI_",),
-    harmless_prefixes=("GIT_CONFIG_",),
-    always_allowed=frozenset(
-        "PATH SYSTEMROOT COMSPEC PATHEXT WINDIR TEMP TMP USERPROFILE SYSTEMDRIVE HOME LANG SHELL "
-        "TMPDIR USER LOGNAME TERM COLORTERM ADDITIONAL_CONTEXT AVAILABLE_LABELS BRANCH_NAME "
-        "DESCRIPTION EVENT_NAME GITHUB_ENV IS_PULL_REQUEST ISSUES_TO_TRIAGE ISSUE_BODY "
-        "ISSUE_NUMBER ISSUE_TITLE PULL_REQUEST_NUMBER REPOSITORY TITLE TRIGGERING_ACTOR".split()
-    ),
-    never_allowed=frozenset(
-        "CLIENT_ID DB_URI CONNECTION_STRING AWS_DEFAULT_REGION AZURE_CLIENT_ID AZURE_TENANT_ID "
-        "SLACK_WEBHOOK_URL TWILIO_ACCOUNT_SID DATABASE_URL GOOGLE_CLOUD_PROJECT "
-        "GOOGLE_CLOUD_ACCOUNT FIREBASE_PROJECT_ID".split()
-    ),
-    secret_names=expression(
-        "TOKEN|SECRET|PASSWORD|PASSWD|KEY|AUTH|CREDENTIAL|CREDS|PRIVATE|CERT", re.IGNORECASE
-    ),
+    path=("security", "environmentVariableRedaction"), is_strict=is_strict, keeps=keeps
 )
 
 FORMAT = SettingsFormat(
@@ -111,8 +80,6 @@ FORMAT = SettingsFormat(
     config_dir="{home}/.gemini",
     packages=EXTENSIONS,
     timeout_unit=0.001,
-    long_timeout=float("inf"),
-    short_timeout=0.5,
     handler_types={"command": HandlerType("command", 60.0)},
     expands_env=True,
     redaction=REDACTION,

@@ -28,8 +28,6 @@ VERDICTS = frozenset({Outcome.ALLOW, Outcome.DENY})
 APPLIED = frozenset({"system_message", "outcome", "reason", "stop", "stop_reason"})
 ALL_CONTEXTS = {"context": "every_context"}
 ALL_TOOLS = {"tool_config": {"mode": "AUTO", "allowedFunctionNames": []}}
-REPLACED = frozenset({"tool_input", "llm_request", "llm_response", "tail_tool_call"})
-"""Fields of which the last value replaces those of earlier hooks, also if it is unusable."""
 
 OBSERVED_EVENTS: dict[str, dict[str, object]] = {
     "session_start": {
@@ -99,11 +97,9 @@ OBSERVED = Differences(
         "output_form": "anyhook.agents.gemini.coercions:classify",
         "drops_ineffective_fields": True,
         "coercions": "anyhook.agents.gemini.coercions:COERCIONS",
-        "cleared_by_invalid": REPLACED,
         "chains_failures": False,
         "merged_by_agent": frozenset({"tool_input"}),
         "sequence_scope": "all",
-        "ends_sequence": False,
         "handler_identity": "name_and_command",
         "toggle_policy": "precedence",
         "default_reason": "",
@@ -111,6 +107,7 @@ OBSERVED = Differences(
     },
     every_event={
         "outcomes": VERDICTS,
+        "ending_outcomes": frozenset(),
         "reason_policy": "all",
         "plain_text": PlainText.SYSTEM_MESSAGE,
     },
@@ -132,7 +129,7 @@ GEMINI = AgentSpec(
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=("hookSpecificOutput", "hookEventName"),
+    event_name_rule="own",
     decision_words=DECISION_WORDS,
     foreign_members=FOREIGN_MEMBERS,
     tools=TOOLS,

@@ -21,6 +21,11 @@ from anyhook.model.answers import Audience, Outcome
 from anyhook.model.sequence import SEQUENCE
 from anyhook.model.tools import TOOLS, Tool, Vocabulary
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
 COMMON = frozenset({"system_message", "suppress_output", "context", "extra", "stop", "stop_reason"})
 VERDICT = COMMON | {"outcome", "approve", "reason"}
 SUBJECTS = {
@@ -135,15 +140,20 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
 )
 
+
+def add_origin(payload: dict[str, Any], agent: str, original: Mapping[str, Any]) -> None:
+    """Add the name of the agent and the payload that it sent."""
+    payload["platform"] = agent
+    payload["raw_input"] = dict(original)
+
+
 GENERIC = AgentSpec(
     name="generic",
     title="the generic layer",
     event_key="event",
-    raw_key="raw_input",
-    agent_key="platform",
+    add_origin=add_origin,
     documented=DOCUMENTED,
     output_fields=OUTPUT,
-    output_event_key=(),
     decision_words={
         "allow": (Outcome.ALLOW, False),
         "approve": (Outcome.ALLOW, True),

@@ -66,7 +66,6 @@ OPENCODE = AgentSpec(
     documented=DOCUMENTED,
     observed=OBSERVED,
     output_fields=OUTPUT,
-    output_event_key=(),
     decision_words=DECISION_WORDS,
     foreign_decisions=FOREIGN_WORDS,
     foreign_members=FOREIGN_MEMBERS,

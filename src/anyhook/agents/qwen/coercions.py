@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from anyhook.agents.gemini.coercions import COERCIONS as GEMINI
 from anyhook.agents.gemini.coercions import is_truthy, to_string
+from anyhook.agents.output import ExitReader
 from anyhook.agents.printed import PrintedOutput
 from anyhook.agents.printed import classify as classify_json
 from anyhook.agents.spec import SPECIFIC, Coercions
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from anyhook.model.answers import Answer
+    from anyhook.model.status import Status
 
     Reply = Mapping[str, Any]
     Fields = dict[str, Any]
@@ -53,6 +55,27 @@ def classify(printed: str) -> PrintedOutput:
     if output.form == "text" and output.text.startswith("{"):
         return output.replace(form="malformed")
     return output
+
+
+class QwenExitReader(ExitReader):
+    """Takes plain text as an allowance with a reason."""
+
+    def text(self) -> tuple[Status, Answer]:
+        """Read plain text of a command that succeeded."""
+        return _allow(super().text(), "Hook executed successfully")
+
+    def message(self) -> tuple[Status, Answer]:
+        """Read a message of a command that succeeded."""
+        return _allow(super().message(), "Hook executed successfully")
+
+    def warning_message(self) -> tuple[Status, Answer]:
+        """Read a message of a command that failed."""
+        return _allow(super().warning_message(), f"Non-blocking error: {self.output.text}")
+
+
+def _allow(reading: tuple[Status, Answer], reason: str) -> tuple[Status, Answer]:
+    status, answer = reading
+    return status, answer.replace(outcome=Outcome.ALLOW, reason=reason)
 
 
 # -- one reply, which may be merged
@@ -172,7 +195,7 @@ def _decide_one(event: str, reply: Reply) -> Fields:
     return fields
 
 
-def read_reply(event: str, reply: Reply, fields: Fields) -> None:
+def correct_fields(event: str, reply: Reply, fields: Fields) -> None:
     """Correct the fields that were read from a reply, as the release interprets it alone."""
     for name in ("outcome", "approve", "reason", "stop", "stop_reason"):
         fields.pop(name, None)
@@ -266,7 +289,6 @@ COERCIONS = Coercions(
     read_member=read_member,
     policies={},
     chain=GEMINI.chain,
-    read_reply=read_reply,
     decide=decide,
     reply_of=reply_of,
 )
@@ -283,6 +305,10 @@ def _without_stop(event: str, reply: Reply) -> Reply:
 
 
 COERCIONS_0_15 = COERCIONS.replace(
-    read_reply=lambda event, reply, fields: read_reply(event, _without_stop(event, reply), fields),
     decide=lambda event, replies: decide(event, [_without_stop(event, item) for item in replies]),
 )
+
+
+def correct_fields_0_15(event: str, reply: Reply, fields: Fields) -> None:
+    """Correct the fields that were read from a reply, as release 0.15 interprets it alone."""
+    correct_fields(event, _without_stop(event, reply), fields)

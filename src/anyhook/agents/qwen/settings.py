@@ -94,8 +94,6 @@ FORMAT = GEMINI_FORMAT.replace(
     config_variable="QWEN_HOME",
     packages=EXTENSIONS,
     timeout_unit=1.0,
-    short_timeout=0.0,
-    long_timeout=6 * 3600.0,
     handler_types=HANDLER_TYPES,
     shells={
         "bash": (("bash", "-c"), ("sh", "-c")),

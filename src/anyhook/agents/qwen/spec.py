@@ -26,7 +26,7 @@ DOCUMENTED = RuleSet(
     exit_rules={"*": EXITS},
     output_form="anyhook.agents.qwen.coercions:classify",
     last_duplicate_wins=True,
-    needs_json_content_type=True,
+    text_bodies="message",
 )
 
 VERDICT = frozenset({"outcome", "reason"})
@@ -45,17 +45,15 @@ OBSERVED = Differences(
         },
         "drops_ineffective_fields": True,
         "coercions": "anyhook.agents.qwen.coercions:COERCIONS",
+        "correct_fields": "anyhook.agents.qwen.coercions:correct_fields",
         "chains_failures": False,
         "sequence_scope": "all",
-        "ends_sequence": False,
         "handler_identity": "name_and_key",
-        "one_handler_per_name": True,
         "toggle_policy": "precedence",
         "default_reason": "",
-        "text_reason": "Hook executed successfully",
-        "warning_reason": "Non-blocking error: {text}",
+        "exit_reader": "anyhook.agents.qwen.coercions:QwenExitReader",
     },
-    every_event={"verdict_policy": "none"},
+    every_event={"verdict_policy": "none", "ending_outcomes": frozenset()},
     events={
         "before_tool": {
             "verdict_policy": "last_reply",
@@ -111,6 +109,7 @@ OLDER_RELEASES = {
             # Plain text was context on no event.
             "exit_rules": {"*": OBSERVED_EXITS},
             "coercions": "anyhook.agents.qwen.coercions:COERCIONS_0_15",
+            "correct_fields": "anyhook.agents.qwen.coercions:correct_fields_0_15",
         },
         every_event={"matcher_style": "expression", "matches_aliases": False},
     )

@@ -13,13 +13,11 @@ from anyhook.agents.spec.rules import (
     BLOCKS,
     WARNS,
     Coercions,
-    Continuation,
     Denial,
     Differences,
     EventSpec,
     ExitRule,
     ExitRules,
-    InvalidReply,
     OutputAction,
     PlainText,
     RuleSet,
@@ -30,12 +28,12 @@ from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from anyhook.agents.capabilities import Support
     from anyhook.agents.spec.settings import SettingsFormat
-    from anyhook.model.answers import Outcome
+    from anyhook.model.answers import Answer, Outcome
     from anyhook.model.events import Event
     from anyhook.model.tools import Vocabulary
 
@@ -44,17 +42,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKS",
+    "EVENT_NAME",
     "SPECIFIC",
     "WARNS",
     "AgentSpec",
     "Coercions",
-    "Continuation",
     "Denial",
     "Differences",
     "EventSpec",
     "ExitRule",
     "ExitRules",
-    "InvalidReply",
     "OutputAction",
     "OutputField",
     "PlainText",
@@ -66,6 +63,8 @@ __all__ = [
 
 SPECIFIC = "hookSpecificOutput"
 """The object in replies of several agents that holds the members of one event."""
+EVENT_NAME = (SPECIFIC, "hookEventName")
+"""Path of the member of replies that repeats the name of the event."""
 
 
 class OutputField(Record, kw_only=False):
@@ -125,9 +124,8 @@ class AgentSpec(Record):
         title: Name in texts: `Claude Code`.
         event_key: Member of payloads that holds the name of the event; empty if payloads do not
             name it (`payload_shapes`).
-        raw_key: Member of payloads that holds the payload they were translated from; `None` if
-            there is no such member.
-        agent_key: Member of translated payloads that holds the name of the source agent, likewise.
+        add_origin: Adds to a payload what it was translated from: takes the payload, the name of
+            the source agent, and its payload; `None` if payloads do not hold that.
         payload_keys: Field of any event to its key in payloads, where they differ; `None` if
             payloads lack it.
         payload_shapes: Event, by the agent's name, to members that only its payloads have, the
@@ -135,8 +133,6 @@ class AgentSpec(Record):
         forms: Name to another form of the same agent: other names of events, other payloads and
             replies. Its `AgentSpec` has the same rule sets, canonical events and layers.
         form_name: Name of this form in `forms`; empty for the agent itself.
-        payload_members: Other members of every payload to their values in payloads of events that
-            were built in Python.
         matches_both_names: For a form: whether its matchers may name a tool as the agent itself
             does, too.
         payload_terminator: Bytes that follow the JSON on the standard input of commands.
@@ -146,11 +142,13 @@ class AgentSpec(Record):
         older_releases: Version of an older release that was observed to its differences from the
             release after it, the newest one first. Their rule sets are named `observed@VERSION`.
         output_fields: Members of replies, in the order in which they are written.
-        output_event_key: Path of the member that repeats the name of the event; empty if there is
-            none.
         reply_signals: Members of replies that are not part of an answer (`async`).
-        ignores_event_name: Whether the agent does not compare that member with the event.
-        needs_event_name: Whether the agent ignores replies without `output_event_key`.
+        event_name_rule: What the member `EVENT_NAME` of replies must be: `own` for the name of the
+            event, if it is there; `required` for the same in every reply with the object that has
+            it; `any` for the name of any event of the agent, likewise; `ignored` if the agent does
+            not look at it; empty if replies do not have it.
+        make_valid: Returns an answer in a combination of fields that the agent accepts: takes the
+            event and the answer; `None` if the agent accepts all combinations.
         decision_words: Decision word to the verdict and whether it approves.
         foreign_decisions: Decision words of other agents that are understood, with a warning.
         foreign_members: Path of a member of other agents' replies to what to write instead.
@@ -183,23 +181,20 @@ class AgentSpec(Record):
     name: str
     title: str
     event_key: str = "hook_event_name"
-    raw_key: str | None = None
-    agent_key: str | None = None
+    add_origin: Callable[[dict[str, Any], str, Mapping[str, Any]], None] | None = None
     payload_keys: Mapping[str, str | None] = EMPTY
     payload_shapes: Mapping[str, frozenset[str]] = EMPTY
     forms: Mapping[str, AgentSpec] = EMPTY
     form_name: str = ""
-    payload_members: Mapping[str, Any] = EMPTY
     matches_both_names: bool = False
     payload_terminator: bytes = b""
     documented: RuleSet
     observed: Differences | None = None
     older_releases: Mapping[str, Differences] = EMPTY
     output_fields: tuple[OutputField, ...]
-    output_event_key: tuple[str, ...]
     reply_signals: frozenset[str] = frozenset()
-    ignores_event_name: bool = False
-    needs_event_name: bool = False
+    event_name_rule: str = ""
+    make_valid: Callable[[EventSpec, Answer], Answer] | None = None
     decision_words: Mapping[str, tuple[Outcome, bool]]
     foreign_decisions: Mapping[str, tuple[Outcome, bool]] = EMPTY
     foreign_members: Mapping[tuple[str, ...], str] = EMPTY
@@ -366,6 +361,11 @@ class AgentSpec(Record):
 
     # -- members of replies and payloads
 
+    @property
+    def needs_event_name(self) -> bool:
+        """Whether the agent ignores replies without `EVENT_NAME`."""
+        return self.event_name_rule in ("required", "any")
+
     def output_fields_of(self, event: str) -> tuple[OutputField, ...]:
         """Return one output field for each path: the event's own, if it has one."""
         fields = self._output_fields_by_event.get(event)
@@ -394,8 +394,8 @@ class AgentSpec(Record):
         objects = self._reply_objects_by_event.get(event)
         if objects is None:
             paths = [item.path for item in self.output_fields if item.belongs_to(event)]
-            if self.output_event_key:
-                paths.append(self.output_event_key)
+            if self.event_name_rule:
+                paths.append(EVENT_NAME)
             objects = {(): self.reply_signals}
             for path in paths:
                 for depth, name in enumerate(path):

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from anyhook.agents.printed import PrintedOutput
     from anyhook.model.answers import Answer, Outcome
     from anyhook.model.event import Event
     from anyhook.model.layers import Layer
@@ -57,23 +56,6 @@ class Denial(StrEnum):
     """The event cannot be denied: what it is about goes on, and the user gets the reason."""
 
 
-class Continuation(Record):
-    """What limits how often hooks continue an agent that was about to end its turn.
-
-    Attributes:
-        count: Member of payloads that counts how often hooks have done so already.
-        option: Option of handlers that limits it; `None` as its value means no limit.
-        limit: The limit of handlers without the option.
-        required: Members of payloads to the values that they must have; otherwise hooks cannot
-            continue the agent.
-    """
-
-    count: str
-    option: str
-    limit: int
-    required: Mapping[str, Any] = EMPTY
-
-
 class EventSpec(Record, kw_only=False):
     """One event of an agent, under one rule set.
 
@@ -91,7 +73,9 @@ class EventSpec(Record, kw_only=False):
         denial_fields: Fields of an answer that have an effect only next to a denial or a question.
         outcomes: Verdicts that have an effect; `None` if all have.
         denial: The effect of a denial.
-        continuation: What limits denials that continue the agent; `None` if nothing does.
+        limit_continuation: `module:NAME` of the function that returns why a hook cannot continue
+            the agent: takes the payload and the options of the handler; its answer is empty if the
+            hook can. Empty if all hooks can.
         reason_audience: Who reads the reason of a denial.
         allow_audience: Who reads the reason of an allowance.
         message_audience: Who reads a `systemMessage`.
@@ -99,15 +83,11 @@ class EventSpec(Record, kw_only=False):
         plain_text: How output that is not JSON is interpreted.
         can_block: Whether exit code 2 denies.
         block_audience: Who sees standard error of exit code 2, if exit code 2 does not deny.
-        tolerates_missing_file: Layers (empty: all) on which exit code 2 does not deny if standard
-            error only reports a missing file; `None` if exit code 2 always denies.
         fails_closed: Whether `onFailure: block` makes a failed hook deny.
-        blocks_at_timeout: Whether a timeout denies.
-        denying_failures: Kinds of handlers of which a failure denies, but no timeout: a command
-            that cannot be started, a request that is not answered with a status of 2xx.
+        denying_failures: Kinds of handlers of which a failure denies: a command that cannot be
+            started, a request that is not answered with a status of 2xx; `timeout` for a timeout
+            of any handler.
         default_reason: Reason of a denial without one, instead of `RuleSet.default_reason`.
-        exit_reason: Reason of a denial by exit code 2 without one, with `{label}` for the hook and
-            `{cause}` for how it ended.
         verdict_policy: How verdicts are combined, a key of `anyhook.engine.verdicts.VERDICTS`;
             `replies` or `last_reply` if the release combines replies (`Coercions.decide`), and
             with `last_reply` the allowance of a later handler cancels a denial.
@@ -124,13 +104,10 @@ class EventSpec(Record, kw_only=False):
             from the usual one (`anyhook.engine.policies.NAMED_POLICIES`, `Coercions.policies`).
         chained_fields: Field of an answer to the field of the event that it changes for the next
             handler of a sequence.
-        ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop, if the rule
-            set says so (`RuleSet.ends_sequence`).
+        ending_outcomes: Verdicts that end a sequence; `None` for a denial or a stop.
         any_output_sets: Fields of the answer, with their values, that any output sets.
         implied_fields: Field of an answer to the fields that a reply has to set with it.
         inverted_fields: Fields of an answer that have the opposite of their usual effect.
-        discarded_fields: Fields of an answer that are dropped, because they have no effect; the
-            reason of a dropped denial is shown to the user.
         discarded_on_denial: Fields of all answers that are dropped if the event is denied.
         payload_keys: Field of the event to its key in payloads, where they differ; `None` if
             payloads lack it.
@@ -151,9 +128,7 @@ class EventSpec(Record, kw_only=False):
         no_opinion_output: What a hook without an opinion prints: nothing, where the agent
             interprets any text.
         reads_all_output: Whether the agent interprets any output, also on standard error.
-        trims_reason: Whether blanks around the reason of a denial are removed.
-        requires_reason: Whether a denial needs a reason, and a reason a denial.
-        input_needs_allowance: Whether changed arguments and an allowance are only valid together.
+        requires_reason: Whether the agent ignores a denial without a reason.
         stdout_field: Field of the answer that the whole output of a successful command is put
             into, also if it is JSON; `None` if there is none.
         stop_prevents: Whether ending the turn (`continue: false`) also prevents the action.
@@ -172,7 +147,7 @@ class EventSpec(Record, kw_only=False):
     denial_fields: frozenset[str] = frozenset()
     outcomes: frozenset[Outcome] | None = None
     denial: Denial = Denial.PREVENTS
-    continuation: Continuation | None = None
+    limit_continuation: str = ""
     reason_audience: Audience = Audience.USER
     allow_audience: Audience = Audience.DEBUG
     message_audience: Audience = Audience.USER
@@ -180,12 +155,9 @@ class EventSpec(Record, kw_only=False):
     plain_text: PlainText = PlainText.SYSTEM_MESSAGE
     can_block: bool = True
     block_audience: Audience = Audience.USER
-    tolerates_missing_file: frozenset[Layer] | None = None
     fails_closed: bool = True
-    blocks_at_timeout: bool = False
     denying_failures: frozenset[str] = frozenset()
     default_reason: str | None = None
-    exit_reason: str = "blocked by hook {label!r} ({cause})"
     verdict_policy: str = "strongest"
     required_arguments: Mapping[str, tuple[str, ...]] = EMPTY
     input_refusal: str = ""
@@ -197,7 +169,6 @@ class EventSpec(Record, kw_only=False):
     any_output_sets: Mapping[str, Any] = EMPTY
     implied_fields: Mapping[str, Mapping[str, Any]] = EMPTY
     inverted_fields: frozenset[str] = frozenset()
-    discarded_fields: frozenset[str] = frozenset()
     discarded_on_denial: frozenset[str] = frozenset()
     payload_keys: Mapping[str, str | None] = EMPTY
     payload_forms: Mapping[str, str] = EMPTY
@@ -212,9 +183,7 @@ class EventSpec(Record, kw_only=False):
     prompt_refusals: tuple[Mapping[str, Any], Mapping[str, Any]] = (EMPTY, EMPTY)
     no_opinion_output: str = "{}"
     reads_all_output: bool = False
-    trims_reason: bool = False
     requires_reason: bool = False
-    input_needs_allowance: bool = False
     stdout_field: str | None = None
     stop_prevents: bool = True
     subject_aliases: Mapping[str, str] = EMPTY
@@ -263,7 +232,7 @@ REFUSED_INPUT = (
 
 
 class OutputAction(StrEnum):
-    """What is done with the output of a command."""
+    """What is done with the output of a command: a method of `anyhook.agents.output.ExitReader`."""
 
     NOTHING = "nothing"
     """Ignore it: the hook has no opinion."""
@@ -366,8 +335,8 @@ class Coercions(Record):
             the last value that a handler set; returns the fields to set, `None` to remove one.
         chain: Field of an answer to a function that changes the event for the next handler of a
             sequence: takes the event's value and the answer's.
-        read_reply: Corrects the fields that were read from a reply: takes the canonical name of
-            the event, the reply and the fields, which it changes; `None` if there is no need.
+        cleared: Fields of an answer that a handler clears for all handlers before it by a value
+            that is unusable.
         decide: Returns the verdict (`outcome`, `reason`) of all replies to an event: takes its
             canonical name and the replies in plan order; for the verdict policy `replies`.
         reply_of: Returns the reply that an answer stands for, if the handler gave none.
@@ -376,7 +345,7 @@ class Coercions(Record):
     read_member: Callable[[str, object, dict[str, Any]], None]
     policies: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any], Any], dict[str, Any]]]
     chain: Mapping[str, Callable[[Any, Any], Any]]
-    read_reply: Callable[[str, Mapping[str, Any], dict[str, Any]], None] | None = None
+    cleared: frozenset[str] = frozenset()
     decide: Callable[[str, Sequence[Mapping[str, Any]]], dict[str, Any]] | None = None
     reply_of: Callable[[Answer], dict[str, Any]] | None = None
 
@@ -396,17 +365,14 @@ class Differences(Record):
     events: Mapping[str, Mapping[str, Any]] = EMPTY
 
 
-class InvalidReply(Record, kw_only=False):
-    """A combination of members for which an agent ignores a whole reply but its message.
+class ReplyFault(Record, kw_only=False):
+    """Why an agent ignores a whole reply but its message.
 
     Attributes:
-        members: Path of a member, with dots, to what it is: `set`, `unset` (missing or null),
-            `blank` (unset, or a text of blanks), `true`, `false`, `=WORD` or `!=WORD`.
         problem: What is wrong, and what to write instead, for a diagnostic.
         denies: Whether the agent denies then.
     """
 
-    members: Mapping[str, str]
     problem: str
     denies: bool = False
 
@@ -421,46 +387,36 @@ class RuleSet(Record):
         exit_rules: Canonical name of an event to its exit rules; `*` for all other events.
         output_form: `module:NAME` of the function that returns what a stream of a command is
             (`anyhook.agents.printed.PrintedOutput`).
-        ignores_text_bodies: Whether an HTTP answer that is not JSON is not output; otherwise the
-            hook has failed.
-        text_reason: Reason of the allowance that plain text is, if it has one.
-        warning_reason: The same for a command that failed, with `{text}`.
-        async_replies: Whether a command whose output starts with the object `{"async": true}`
-            runs in the background: its other output and its exit code have no effect.
-        strict: Whether one wrong member, `null` included, invalidates the whole reply.
-        strict_members: Whether a member that the event does not have does so, too.
-        allows_null: Whether `null` is valid for all members but booleans, though `strict` is set.
-        any_event_name: Whether a reply may repeat the name of any event of the agent.
-        reply_faults: Canonical name of an event to the combinations of members that invalidate a
-            reply.
-        blocks_despite_invalid_json: Whether exit code 2 denies if the reply is invalid.
-        stdout_as_reason: Whether text on standard output is the reason of exit code 2 that has no
-            other one; otherwise only standard error is.
-        stderr_as_reason: Whether standard error of exit code 2 is the reason of a denial in JSON
-            that gives none.
+        exit_reader: `module:NAME` of the class that reads how a command ended: that of
+            `anyhook.agents.output`, or a subclass.
+        text_bodies: What an HTTP answer that is not JSON is: a `failure` of the hook, `ignored`, or
+            a `message` to the user, if its content type does not say that it is JSON.
+        strict: What invalidates a whole reply: `wrong` for a member of a wrong type or value and
+            for a boolean that is `null`, `null` for any member that is `null`, `unknown` for a
+            member that the event does not have; empty if nothing does.
+        find_fault: `module:NAME` of the function that returns why a reply of right members is
+            invalid as a whole, as a `ReplyFault`, or `None` if it is valid: takes the canonical
+            name of the event and the reply; empty if there is no such reason.
+        correct_fields: `module:NAME` of the function that corrects the fields of an answer that
+            were read from a reply: takes the canonical name of the event, the reply, and the
+            fields, which it changes; empty if there is no need.
         accepted_decisions: Name of a member with a verdict to the words that are valid on every
             event, also without effect.
         drops_ineffective_fields: Whether fields of an answer without effect on the event are
             dropped; otherwise hosts get them.
-        needs_json_content_type: Whether the body of an HTTP reply is JSON only if its content type
-            says so; otherwise it is a message to the user.
         coercions: `module:NAME` of the `Coercions` of a release that checks no types; empty if it
             checks them.
-        cleared_by_invalid: Fields of an answer that a handler clears for all handlers before it by
-            a value of a wrong type.
         chains_failures: Whether the answer of a command that failed changes the event for the
             next handler of a sequence.
         sequence_scope: What a `sequential` definition runs in order: the handlers of that
             `definition`, or `all` handlers of the event. `always`: all handlers of an event run in
             order, also without such a definition.
-        ends_sequence: Whether a denial ends a sequence.
         expands_handler_env: Whether variables in `env` of a handler are substituted; otherwise the
             values are literal.
         handler_identity: When two handlers are the same one: `identity`, `name_and_command`, or
-            `name_and_key` (the name, with the command, the URL or the prompt), or `place` if every
-            handler of a file runs.
-        one_handler_per_name: Whether, of handlers of one layer with the same matcher, only the
-            first of each name is kept, also if the commands differ.
+            `name_and_key` (the name, with the command, the URL or the prompt; and of handlers of
+            one layer with the same matcher only the first of each name is kept, also if the
+            commands differ), or `place` if every handler of a file runs.
         toggle_policy: Which layer decides whether hooks run: the one of the strongest `authority`,
             or the one of the highest `precedence`. `any`: any file switches off all hooks but the
             administrator's.
@@ -470,8 +426,6 @@ class RuleSet(Record):
         merged_by_agent: Fields of a decision that the agent merges with the event's own values.
         default_reason: Reason of a denial without one, with `{label}` for the hook and `{event}`
             for the agent's name of the event; empty if such a denial has no reason.
-        empty_fails: Whether a command that succeeds without output has failed, on events that exit
-            code 2 can deny.
         last_duplicate_wins: Whether the last of several verdicts in one reply counts; otherwise
             the strongest one does.
     """
@@ -482,35 +436,23 @@ class RuleSet(Record):
     exit_rules: Mapping[str, ExitRules]
     merged_by_agent: frozenset[str] = frozenset()
     output_form: str = "anyhook.agents.printed:classify"
-    ignores_text_bodies: bool = False
-    text_reason: str | None = None
-    warning_reason: str | None = None
-    async_replies: bool = False
-    strict: bool = False
-    strict_members: bool = False
-    allows_null: bool = False
-    any_event_name: bool = False
-    reply_faults: Mapping[str, tuple[InvalidReply, ...]] = EMPTY
-    blocks_despite_invalid_json: bool = True
-    stdout_as_reason: bool = True
-    stderr_as_reason: bool = True
+    exit_reader: str = "anyhook.agents.output:ExitReader"
+    text_bodies: str = "failure"
+    strict: frozenset[str] = frozenset()
+    find_fault: str = ""
+    correct_fields: str = ""
     accepted_decisions: Mapping[str, frozenset[str]] = EMPTY
     drops_ineffective_fields: bool = False
-    needs_json_content_type: bool = False
     coercions: str = ""
-    cleared_by_invalid: frozenset[str] = frozenset()
     chains_failures: bool = True
     sequence_scope: str = "definition"
-    ends_sequence: bool = True
     expands_handler_env: bool = True
     handler_identity: str = "identity"
-    one_handler_per_name: bool = False
     toggle_policy: str = "authority"
     self_switching_layers: frozenset[Layer] = frozenset()
     enabled_by_default: bool = True
     warning_audience: Audience = Audience.DEBUG
     default_reason: str = "blocked by hook '{label}'"
-    empty_fails: bool = False
     last_duplicate_wins: bool = False
 
     @cached_property
@@ -543,12 +485,6 @@ class RuleSet(Record):
     def version(self) -> str:
         """The version of the release, without the name of the program: `2.1.330`."""
         return self.release.rpartition(" ")[2]
-
-    @cached_property
-    def classify(self) -> Callable[[str], PrintedOutput]:
-        """The function that `output_form` names."""
-        function: Callable[[str], PrintedOutput] = load_object(self.output_form)
-        return function
 
     @cached_property
     def loaded_coercions(self) -> Coercions | None:

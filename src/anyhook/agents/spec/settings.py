@@ -13,14 +13,32 @@ from anyhook.model.record import EMPTY, Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, Protocol
+
+    class RedactionSettings(Protocol):
+        """What settings say about variables that commands do not inherit."""
+
+        @property
+        def strict(self) -> bool:
+            """Whether only what is known to be harmless is kept."""
+
+        @property
+        def allowed(self) -> frozenset[str]:
+            """Names in upper case to keep, unless the value looks like a secret."""
+
+        @property
+        def blocked(self) -> frozenset[str]:
+            """Names in upper case to drop."""
+
 
 HOOKS_PATH = ("hooks",)
 """Keys from the root of a settings file to its hooks, in every agent."""
 MIN_TIMEOUT = 0.01
 """Seconds. Every command takes longer, so a shorter timeout would disable its hook."""
+
+LONG_TIMEOUT = 6 * 3600.0
+"""Seconds; a longer timeout in seconds was probably meant in milliseconds."""
 
 
 class HandlerField(Record, kw_only=False):
@@ -111,7 +129,7 @@ class SettingsFile(Record, kw_only=False):
         strict_json: Whether it is JSON without comments, trailing commas and a byte order mark.
         members: The members that its root may have; `None` if it holds other settings, too.
         expected_members: Member at the root to the value that it must have, if it is there.
-        required_members: Those of them that must be there.
+        required_members: Those of them that must be there if the file has hooks.
         fatal_codes: Codes of the problems for which the agent drops the whole file.
         is_protected: Whether only an administrator may be able to change it: a file that its group
             or others may write is not read. At its usual place it also has to belong to root.
@@ -256,27 +274,18 @@ class NativeTrust(Record):
 
 
 class RedactionRules(Record):
-    """Which environment variables are secret. Names are compared in upper case.
+    """Which environment variables are secret.
 
     Attributes:
         path: Keys from the root of a settings file to the switch and the lists of names.
-        strict_where: Variable to the value (empty: any) that enables strict redaction.
-        secret_values: Pattern of values; a variable with such a value is removed.
-        kept_prefixes: Prefixes of names that are kept, even if the value is secret.
-        harmless_prefixes: Prefixes of names that are kept unless the value is secret.
-        always_allowed: Names that are kept.
-        never_allowed: Names that are removed.
-        secret_names: Pattern of names that are removed.
+        is_strict: Returns whether an environment, such as CI, enables strict redaction by itself.
+        keeps: Returns whether a variable is passed on, from the settings of the redaction, the name
+            in upper case, and the value.
     """
 
     path: tuple[str, ...]
-    strict_where: Mapping[str, str]
-    secret_values: re.Pattern[str]
-    kept_prefixes: tuple[str, ...]
-    harmless_prefixes: tuple[str, ...]
-    always_allowed: frozenset[str]
-    never_allowed: frozenset[str]
-    secret_names: re.Pattern[str]
+    is_strict: Callable[[Mapping[str, str]], bool]
+    keeps: Callable[[RedactionSettings, str, str], bool]
 
 
 class WebRules(Record):
@@ -328,12 +337,9 @@ class SettingsFormat(Record):
 
     Attributes:
         files: Settings files, in the order in which they are read.
-        members: Member at the root of every settings file with hooks to the value that the
-            agent expects (`{"version": 1}`); it is written together with hooks.
+        members: Members at the root that are written together with hooks (`{"version": 1}`).
         refused_texts: Texts that no command may hold, because the agent does not accept them; the
             problem is reported as `refused-text`.
-        written_members: Members at the root that are written together with hooks, although the
-            agent does not need them.
         hook_directories: Layer to the working directory of its commands: `file` (the directory of
             their settings file), `project` or `root` (the repository that holds the project); of
             other layers it is the event's.
@@ -375,8 +381,6 @@ class SettingsFormat(Record):
         packages: Where extensions or plugins are, if the agent has them.
         timeout_unit: Unit of `timeout` in seconds.
         zero_timeout: Seconds that a timeout of 0 means; 0 if it is a mistake.
-        short_timeout: Seconds; a shorter timeout is reported as written in a wrong unit.
-        long_timeout: Seconds; a longer timeout is reported as written in a wrong unit.
         handler_types: `type` of a handler to its description.
         shell: Programs with options that run command lines; the first one that exists is used.
         shells: The same for each name that handlers can set as `shell`.
@@ -390,7 +394,6 @@ class SettingsFormat(Record):
     files: tuple[SettingsFile, ...]
     members: Mapping[str, Any] = EMPTY
     refused_texts: tuple[str, ...] = ()
-    written_members: Mapping[str, Any] = EMPTY
     hook_directories: Mapping[Layer, str] = EMPTY
     companions: tuple[Companion, ...] = ()
     environment: tuple[str, ...] = ()
@@ -418,8 +421,6 @@ class SettingsFormat(Record):
     packages: Extensions | Plugins | None = None
     timeout_unit: float = 1.0
     zero_timeout: float = 0.0
-    short_timeout: float = 0.0
-    long_timeout: float = 6 * 3600.0
     handler_types: Mapping[str, HandlerType]
     shell: tuple[tuple[str, ...], ...] = (("bash", "-c"), ("sh", "-c"))
     shells: Mapping[str, tuple[tuple[str, ...], ...]] = EMPTY

@@ -123,7 +123,6 @@ OBSERVED = Differences(
         "output_form": "anyhook.agents.gemini.coercions:classify",
         "drops_ineffective_fields": True,
         "sequence_scope": "all",
-        "ends_sequence": False,
         "handler_identity": "name_and_command",
         "toggle_policy": "precedence",
         "enabled_by_default": False,
@@ -132,6 +131,7 @@ OBSERVED = Differences(
     },
     every_event={
         "outcomes": VERDICTS,
+        "ending_outcomes": frozenset(),
         "reason_policy": "all",
         "plain_text": PlainText.SYSTEM_MESSAGE,
     },
