@@ -142,7 +142,7 @@ def _keys(
 ) -> tuple[tuple[object, ...], ...]:
     """Return what the agent compares to find out whether two handlers are the same hook."""
     identity = ("identity", *identity_of(rules, handler))
-    if rules.one_handler_per_name:
+    if rules.keeps_first_of_name:
         return (identity, ("name", *name_key(definition, handler)))
     return (identity,)
 

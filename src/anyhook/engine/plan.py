@@ -71,7 +71,7 @@ def make_plan(
     matched = matching.definitions
     # Sorting is stable: definitions of a layer stay in file order.
     matched.sort(key=lambda definition: agent.settings.layer_ranks[definition.layer])
-    if rules.handler_identity == "name_and_key":
+    if rules.keeps_first_of_name:
         matched = _keep_first_of_name(matched)
     spec = rules.by_canonical[event]
     # The handler that runs of each identity.
@@ -141,7 +141,7 @@ def identity_of(rules: RuleSet, handler: HandlerSpec) -> tuple[object, ...]:
 
 
 def name_key(definition: HookDefinition, handler: HandlerSpec) -> tuple[object, ...]:
-    """Return what two handlers share of which the first runs (`RuleSet.one_handler_per_name`)."""
+    """Return what two handlers share of which the first runs (`RuleSet.keeps_first_of_name`)."""
     name = handler.name or _key(handler)
     if definition.layer is Layer.RUNTIME or name is None:
         return (id(handler),)

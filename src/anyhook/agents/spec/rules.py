@@ -455,6 +455,11 @@ class RuleSet(Record):
     default_reason: str = "blocked by hook '{label}'"
     last_duplicate_wins: bool = False
 
+    @property
+    def keeps_first_of_name(self) -> bool:
+        """Whether of handlers of one layer, matcher and name only the first is kept."""
+        return self.handler_identity == "name_and_key"
+
     @cached_property
     def by_canonical(self) -> Mapping[str, EventSpec]:
         """The events by canonical name."""
