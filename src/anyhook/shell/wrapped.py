@@ -182,8 +182,7 @@ def _run_without_command(
     reader: Reader, inner: ExpandedCall, runner: Runner, own: Command, is_doubtful: bool
 ) -> None:
     """Add what a program runs that was given no command: `ssh host < script`, `sudo -s`."""
-    starts_shell = own.program == "sudo" and not {"--shell", "--login"}.isdisjoint(own.read.options)
-    if is_doubtful or starts_shell:
+    if is_doubtful or own.read.has(*runner.shell_options):
         reader.add_uncertain(inner.source, inner.scope, inner.wrappers)
     elif runner.is_remote and runner.kind == TEXT:
         reader.read_input(inner.scope, inner.wrappers, inner.source)

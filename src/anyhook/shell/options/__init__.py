@@ -167,6 +167,11 @@ def _compile(text: str) -> Table:
     return Table(names, style)
 
 
+def takes_values(table: Table) -> bool:
+    """Return whether an option of a program may take the next word."""
+    return any(kind == _VALUED for _, kind in table.names.values())
+
+
 def read_arguments(
     table: Table | None, values: Sequence[Value], start: int = 0, max_operands: int | None = None
 ) -> Arguments:

@@ -247,7 +247,7 @@ TABLES = {
     ),
     "sudo": (
         "%stop %exact A|askpass B|bell b|background C|close-from= D|chdir= E preserve-env?"
-        " e|edit g|group= H|set-home h|help host= i|login K|remove-timestamp k|reset-timestamp"
+        " e|edit g|group= H|set-home h|host= help i|login K|remove-timestamp k|reset-timestamp"
         " l|list N|no-update n|non-interactive P|preserve-groups p|prompt= R|chroot= r|role="
         " S|stdin s|shell T|command-timeout= t|type= U|other-user= u|user= V|version v|validate"
     ),
