@@ -39,6 +39,12 @@ def words_of(line, **kwargs):
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
         ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
         ("run0 --user=ada -D /x rm a", ["rm a"]),
+        ("runuser -u ada -- rm a", ["runuser -u ada -- rm a", "rm a"]),
+        ("capsh -- -c 'rm a'", ["capsh -- -c rm a", "rm a"]),
+        ("capsh --print", ["capsh --print"]),
+        ("run-parts x", ["run-parts x", " x/*?"]),
+        ("run-parts --test x", ["run-parts --test x"]),
+        ("doas -s", ["doas -s", "?"]),
         ("screen -dm rm a", ["screen -dm rm a", "rm a"]),
         ("screen -dmS name -t x sh -c 'rm a'", ["screen -dmS name -t x sh -c rm a", "rm a"]),
         ("screen -S x -X stuff 'rm a^M'", ["screen -S x -X stuff rm a^M", "rm a?"]),
@@ -203,6 +209,35 @@ def test_what_the_text_decides_is_certain_and_nothing_else(line, commands):
     assert [words.removeprefix(" ") for words in words_of(line)] == [
         words.removeprefix(" ") for words in expected
     ]
+
+
+@each(
+    "line, commands",
+    [
+        ("echo 'rm x' > a; sh a", ["rm x"]),
+        ("echo 'rm x' >> a; sh a", ["rm x"]),
+        ("echo 'rm x' >> a; sh < a", ["rm x?"]),
+        ("echo 'rm $1' > a; bash a x", ["rm x"]),
+        ("printf 'rm ' > a; printf x >> a; . a", ["rm x"]),
+        ("echo 'rm x' > a; echo ls > a; sh a", ["ls"]),
+        ("echo ls > a; cp b a; bash < a", ["?"]),
+        ("echo ls > a; date > a; bash < a", ["?"]),
+        ('echo "rm $X" > a; sh a', []),
+        ("echo 'rm x' > a; sh b", []),
+        ("echo 'rm x' > a; ssh host sh a", ["sh a"]),
+        ("BASH_ENV=a bash -c ls", [". a", "ls"]),
+        ("BASH_ENV=$A bash -c ls", [". $BASH_ENV", "?", "ls"]),
+        ("BASH_ENV= bash -c ls", ["ls"]),
+        ("PS4='+ ' bash -xc ls", ["ls"]),
+        ("hash -p a/b ls; ls x", ["b x"]),
+    ],
+)
+def test_what_a_line_writes_and_then_runs_is_read(line, commands):
+    ran = [it for it in read_commands(line) if it.wrappers or it.program == "b"]
+
+    assert [
+        " ".join([it.program, *it.arguments]) + ("" if it.certain else "?") for it in ran
+    ] == commands
 
 
 @each(

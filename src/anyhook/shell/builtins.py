@@ -10,6 +10,7 @@ from anyhook.shell.paths import join_path
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from anyhook.shell.command import Command
     from anyhook.shell.reader import ExpandedCall, Reader
     from anyhook.shell.scope import Scope
 
@@ -17,6 +18,7 @@ PIPED_FILE = "/dev/fd/63"
 """What `<(…)` becomes."""
 OPEN_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
 _DECLARES = frozenset({"export", "declare", "local", "typeset", "readonly"})
+_RUN_BY_SHELLS = frozenset({"BASH_ENV", "PS4"})
 _SETS_UNKNOWN = frozenset("read let unset getopts mapfile readarray printf vared integer".split())
 _OPTIONS_OF_CD = frozenset({"--", "-L", "-P", "-e"})
 
@@ -38,6 +40,23 @@ def change_directory(scope: Scope, target: Value | None) -> None:
                 for directory in scope.directories
             )
         )
+
+
+def read_variables(reader: Reader, call: ExpandedCall, wrappers: tuple[Command, ...]) -> None:
+    """Add what a shell runs by its variables: the file `BASH_ENV`, and substitutions in `PS4`."""
+    for name in _RUN_BY_SHELLS.intersection(call.scope.variables):
+        text = call.scope.variables[name]
+        inner = call.scope.copy()
+        del inner.variables[name]
+        has_substitution = text is not None and ("$(" in text or "`" in text)
+        if name == "BASH_ENV" and text != "":
+            is_vague = text is None or has_substitution
+            file = Value(text or "$BASH_ENV", VAGUE if is_vague else LITERAL)
+            words = [Value("."), file]
+            reader.run(call._replace(values=words, scope=inner, wrappers=wrappers, redirects=()))
+        if has_substitution:
+            # A prompt is shown if the shell traces, and the text is expanded as in quotes.
+            reader.read_value(Value(f": <<END\n{text}\nEND\n", VAGUE), inner, wrappers)
 
 
 def _run_eval(reader: Reader, call: ExpandedCall) -> None:
@@ -65,6 +84,9 @@ def _run_source(reader: Reader, call: ExpandedCall) -> None:
         reader.read_input(call.scope, wrappers, call.source)
     elif script.text == PIPED_FILE or script.kind == VAGUE:
         reader.add_uncertain(call.source, call.scope, wrappers)
+    written = call.scope.written(script.text).text
+    if written is not None:
+        reader.read_text(written, call.scope, wrappers)
     call.scope.forget_variables()
 
 
@@ -109,6 +131,14 @@ def _declare(reader: Reader, call: ExpandedCall) -> None:
             scope.variables[name] = text if is_known else None
 
 
+def _run_hash(reader: Reader, call: ExpandedCall) -> None:
+    """Keep the program that `hash -p` gives a name."""
+    own = reader.add(call)
+    for path in own.read.values("-p"):
+        for name in own.read.operands:
+            call.scope.aliases = {**call.scope.aliases, name.text: path.text}
+
+
 def _forget(reader: Reader, call: ExpandedCall) -> None:
     """Forget the variables that `read` and its like set."""
     reader.add(call)
@@ -122,9 +152,11 @@ def _forget(reader: Reader, call: ExpandedCall) -> None:
 
 
 def _set(reader: Reader, call: ExpandedCall) -> None:
-    """Notice `set -e` and `set +e`, and forget `$1` and so on."""
-    reader.add(call)
+    """Notice `set -e`, `set +e` and `set -x`, and forget `$1` and so on."""
+    own = reader.add(call)
     scope = call.scope
+    if "PS4" in scope.variables:
+        read_variables(reader, call, (*call.wrappers, own))
     for value in call.values[1:]:
         text = value.text
         if value.kind == VAGUE or text[:1] == "+":
@@ -147,6 +179,7 @@ BUILTIN_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(_DECLARES, _declare),
     **dict.fromkeys(_SETS_UNKNOWN, _forget),
     **dict.fromkeys(("set", "shift"), _set),
+    "hash": _run_hash,
 }
 """Builtin to the function that adds what it runs."""
 SHARED = frozenset(BUILTIN_HANDLERS)

@@ -31,6 +31,7 @@ _MAX_DEPTH = 12
 """Texts and wrappers inside each other."""
 _MAX_COMMANDS = 4096
 _MAX_SOURCE = 200
+_MAX_POSITIONAL = 10
 _GIT_ALIAS = expression(r"alias\.([\w-]+)=(.*)", re.DOTALL)
 _GIT_RUNS = expression(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|alternaterefscommand)|sequence\.editor"
@@ -136,6 +137,23 @@ class Reader:
         kind = max([value.kind for value in values], default=LITERAL)
         self.read_value(Value(" ".join([value.text for value in values]), kind), scope, wrappers)
 
+    def read_script(
+        self,
+        text: str,
+        arguments: Sequence[Value],
+        scope: Scope,
+        wrappers: tuple[Command, ...],
+    ) -> None:
+        """Add the commands of a script, of which the arguments are `$0`, `$1` and so on."""
+        for index, value in enumerate(arguments[: _MAX_POSITIONAL + 1]):
+            scope.variables[str(index)] = value.text if value.kind != VAGUE else None
+        rest = arguments[1:]
+        is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
+        for name in "@*":
+            joined = " ".join([value.text for value in rest])
+            scope.variables[name] = joined if is_known else None
+        self.read_text(text, scope, wrappers)
+
     def read_input(self, scope: Scope, wrappers: tuple[Command, ...], source: str) -> None:
         """Add what a shell runs that reads its standard input."""
         received = scope.input
@@ -221,7 +239,10 @@ class Reader:
             return
         if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
             self.add_uncertain(call.source, scope, call.wrappers)
-        self.add(call)
+        own = self.add(call)
+        script = scope.written(text).text if "/" in text else None
+        if script is not None:
+            self.read_script(script, call.values, scope.copy(), (*call.wrappers, own))
 
     def read_options(
         self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None
@@ -302,6 +323,8 @@ def _text_of_option(key: str, value: Value) -> str:
             program = runs[1].lstrip("!")
             return "" if _GIT_NO_PROGRAM.fullmatch(program) else program
         return text if value.kind == VAGUE and text[:1] in "$`" else ""
+    if key == "mapfile":
+        return f'{text} "$INDEX" "$LINE"'
     if key in {"ssh", "scp"}:
         proxy = _SSH_RUNS.match(text)
         return proxy[1] if proxy else ""

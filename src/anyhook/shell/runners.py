@@ -144,6 +144,7 @@ TEXT_OPTIONS = {
     "git filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter"
     " --commit-filter --tag-name-filter --setup",
     "script": "--command",
+    "mapfile": "-C",
     "su": "--command --session-command",
     "runuser": "--command --session-command",
     "flock": "--command",

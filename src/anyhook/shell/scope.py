@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
+from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,6 +66,7 @@ class Scope:
         input: The standard input of the next command.
         base_input: The standard input of the text.
         exits_on_error: Whether the shell ends when a command fails (`set -e`).
+        files: Texts of the files that the line has written; all scopes of a line share them.
         placeholder: What `xargs` or `parallel` replaces by a word of its input; empty outside.
     """
 
@@ -73,6 +75,7 @@ class Scope:
         "base_input",
         "directory",
         "exits_on_error",
+        "files",
         "fixed",
         "functions",
         "home",
@@ -90,6 +93,7 @@ class Scope:
         self.aliases: dict[str, str] = {}
         self.functions: set[str] = set()
         self.fixed: set[str] = set()
+        self.files: dict[str, Input] = {}
         self.input = self.base_input = NO_INPUT
         self.exits_on_error = False
         self.placeholder = ""
@@ -107,10 +111,26 @@ class Scope:
         copy.aliases = self.aliases
         copy.functions = self.functions
         copy.fixed = self.fixed
+        copy.files = self.files
         copy.input = copy.base_input = self.input
         copy.exits_on_error = self.exits_on_error
         copy.placeholder = self.placeholder
         return copy
+
+    def write_file(self, path: str, output: Input, *, appends: bool = False) -> None:
+        """Keep what the line writes to a file, if that is known."""
+        name = join_path(self.directory or "", path)
+        if output.text is not None and output.is_certain:
+            # What was in the file is not known if the line has not written that, too.
+            before = self.files.get(name, UNKNOWN_INPUT) if appends else NO_INPUT
+            is_whole = before.text is not None and before.is_certain
+            self.files[name] = Input(f"{before.text or ''}{output.text}", is_certain=is_whole)
+        elif not appends:
+            self.files.pop(name, None)
+
+    def written(self, path: str) -> Input:
+        """Return what the line has written to a file; if it did not, that is not known."""
+        return self.files.get(join_path(self.directory or "", path), UNKNOWN_INPUT)
 
     def redefines(self, source: str) -> bool:
         """Return whether a word of some commands may mean something else than the usual program.

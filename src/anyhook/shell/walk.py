@@ -16,7 +16,14 @@ from anyhook.shell.expansions import (
     expand_text,
 )
 from anyhook.shell.reader import ExpandedCall, Reader
-from anyhook.shell.scope import MAX_DIRECTORIES, UNKNOWN_INPUT, Input, Redirect, Scope
+from anyhook.shell.scope import (
+    MAX_DIRECTORIES,
+    NO_INPUT,
+    UNKNOWN_INPUT,
+    Input,
+    Redirect,
+    Scope,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -41,6 +48,10 @@ _DUPLICATES = frozenset({">&", "<&"})
 _POSITIONAL = dict.fromkeys("0123456789@*")
 """The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
+_KEEPS_OUTPUT = frozenset({">", ">|", ">>", "1>", "1>|", "1>>", "&>", "&>>"})
+_KEEPS_TEXT = frozenset("cat chmod chown echo printf tee touch".split())
+"""Programs of which it is known what they write, or that leave the text of a file."""
+_NO_NEWLINE = frozenset({"-n", "-ne", "-en"})
 _CURRENT_BRANCH = expression(
     r'"?(?:\$\(|`)\s*git (?:branch --show-current|rev-parse --abbrev-ref HEAD)\s*[)`]"?'
 )
@@ -273,7 +284,8 @@ class _Walk:
         if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
             return
         if operator in _READS:
-            line.input = Input("") if value.text == "/dev/null" else UNKNOWN_INPUT
+            written = self.scope.written(value.text) if value.kind == LITERAL else UNKNOWN_INPUT
+            line.input = Input("") if value.text == "/dev/null" else written
         # `((count > $limit))` compares two numbers.
         is_comparison = self.reader.arithmetics and (value.kind == VAGUE or "/" not in value.text)
         if is_comparison:
@@ -327,9 +339,39 @@ class _Walk:
         if program in _CHANGES_SHELL and inner is not scope:
             scope.input = inner.input
             inner = scope
+        count = len(self.reader.commands)
         self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
         line.last_program = program
-        line.last_output = _output(values, received)
+        line.last_output = _output(values, received, scope)
+        if scope.files:
+            self._forget_files(self.reader.commands[count:])
+        self._keep_files(values, redirects, inner)
+
+    def _forget_files(self, commands: Sequence[Command]) -> None:
+        """Forget the texts of files that `cp` or the like writes again."""
+        for command in commands:
+            if command.program not in _KEEPS_TEXT:
+                for path in command.written_paths:
+                    self.scope.files.pop(path, None)
+
+    def _keep_files(
+        self, values: Sequence[Value], redirects: Sequence[Redirect], scope: Scope
+    ) -> None:
+        """Keep what a command writes to files: `echo 'rm x' > a.sh`, `tee a.sh << END`."""
+        texts = [value.text for value in values]
+        output = self.line.last_output
+        ends_line = texts[:1] == ["echo"] and not _NO_NEWLINE.issuperset(texts[1:2])
+        if ends_line and output.text is not None:
+            output = Input(f"{output.text}\n", is_certain=output.is_certain)
+        for redirect in redirects:
+            if redirect.certain and redirect.operator in _KEEPS_OUTPUT:
+                appends = redirect.operator.endswith(">>")
+                scope.write_file(redirect.target, output, appends=appends)
+        if texts[:1] == ["tee"]:
+            appends = not {"-a", "--append"}.isdisjoint(texts)
+            for value in values[1:]:
+                if value.kind == LITERAL and value.text[:1] != "-":
+                    scope.write_file(value.text, output, appends=appends)
 
     # --- operators -----------------------------------------------------------------------------
 
@@ -407,14 +449,19 @@ _HANDLERS = {
 """Kind of a step to the method that handles it."""
 
 
-def _output(values: Sequence[Value], received: Input | None) -> Input:
+def _output(values: Sequence[Value], received: Input | None, scope: Scope) -> Input:
     """Return what a command prints, if its text decides it."""
+    if received is None and scope.input is not NO_INPUT:
+        received = scope.input
     if not values or any(value.kind == PATTERN for value in values):
         return UNKNOWN_INPUT
     is_certain = all(value.kind == LITERAL for value in values)
     program, *arguments = [value.text for value in values]
-    if program == "cat" and not arguments and received is not None and received.is_certain:
+    passes_input = program == "tee" or (program == "cat" and not arguments)
+    if passes_input and received is not None and received.is_certain:
         return received
+    if program == "cat" and len(arguments) == 1:
+        return scope.written(arguments[0])
     if program == "echo":
         while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
             del arguments[0]

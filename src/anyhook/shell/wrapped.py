@@ -342,9 +342,28 @@ def _run_fd(reader: Reader, call: ExpandedCall) -> None:
             reader.add_uncertain(call.source, call.scope, inner.wrappers)
 
 
+def _run_as_user(reader: Reader, call: ExpandedCall) -> None:
+    """Add `runuser`, and the command behind its option `-u`."""
+    own = reader.add(call)
+    if own.read.has("--user"):
+        inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+        reader.run(inner._replace(values=own.read.operands))
+
+
+def _run_parts(reader: Reader, call: ExpandedCall) -> None:
+    """Add `run-parts`, and the programs of its directory."""
+    own = reader.add(call)
+    if own.read.operands and not own.read.has("--test", "--list"):
+        inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+        program = Value(f"{own.read.operands[0].text}/*", PATTERN)
+        reader.run(inner._replace(values=[program, *own.read.values("--arg")]))
+
+
 WRAPPER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(WRAPPER_NAMES, _run_wrapper),
     "tmux": _run_tmux,
+    "runuser": _run_as_user,
+    "run-parts": _run_parts,
     **dict.fromkeys(("find", "gfind"), _run_find),
     **dict.fromkeys(("fd", "fdfind"), _run_fd),
 }
