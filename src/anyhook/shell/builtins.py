@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anyhook.expressions import expression
 from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.paths import join_path
 
@@ -17,6 +18,15 @@ if TYPE_CHECKING:
 PIPED_FILE = "/dev/fd/63"
 """What `<(…)` becomes."""
 OPEN_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "-"})
+_SETS_UP = expression(
+    r"(?:eval|source|\.)\s+(\"?)(?:\$\(|`|<\()\s*"
+    r"(?:ssh-agent(?:\s+-[skc])*|(?:(?:brew\s+shellenv|(?:opam|fnm)\s+env|direnv\s+(?:hook|export)"
+    r"|mise\s+activate|minikube\s+docker-env|conda\s+shell\.\w+\s+hook|thefuck\s+--alias"
+    r"|(?:py|rb|nod|go|j)env\s+(?:virtualenv-)?init|(?:starship|zoxide|atuin|oh-my-posh)\s+init"
+    r"|(?:kubectl|helm|gh|npm|docker|poetry|rustup)\s+completions?|dircolors)(?:\s+[\w./=-]+)*))"
+    r"\s*[)`]\1"
+)
+"""Commands whose output sets up a shell for a program, as the manual of that program says."""
 _DECLARES = frozenset({"export", "declare", "local", "typeset", "readonly"})
 _RUN_BY_SHELLS = frozenset({"BASH_ENV", "PS4"})
 _SETS_UNKNOWN = frozenset("read let unset getopts mapfile readarray printf vared integer".split())
@@ -59,16 +69,24 @@ def read_variables(reader: Reader, call: ExpandedCall, wrappers: tuple[Command, 
             reader.read_value(Value(f": <<END\n{text}\nEND\n", VAGUE), inner, wrappers)
 
 
+def _sets_up(call: ExpandedCall) -> bool:
+    """Return whether a call evaluates what a program prints for that: `eval "$(pyenv init -)"`."""
+    is_setup = _SETS_UP.fullmatch(call.source) is not None
+    return is_setup and not call.scope.redefines(call.source)
+
+
 def _run_eval(reader: Reader, call: ExpandedCall) -> None:
     """Add what `eval` runs, in the same shell."""
     own = reader.make(call)
     count = len(reader.commands)
-    if call.redirects:
+    sets_up = _sets_up(call)
+    if call.redirects or sets_up:
         reader.commands.append(own)
     text = call.values[1:]
     if text and text[0].text == "--":
         text = text[1:]
-    reader.read_joined(text, call.scope, (*call.wrappers, own))
+    if not sets_up:
+        reader.read_joined(text, call.scope, (*call.wrappers, own))
     # `eval "a=1"` runs no program.
     if len(reader.commands) == count:
         reader.commands.append(own)
@@ -82,7 +100,7 @@ def _run_source(reader: Reader, call: ExpandedCall) -> None:
     wrappers = (*call.wrappers, own)
     if script.text in OPEN_INPUT:
         reader.read_input(call.scope, wrappers, call.source)
-    elif script.text == PIPED_FILE or script.kind == VAGUE:
+    elif (script.text == PIPED_FILE or script.kind == VAGUE) and not _sets_up(call):
         reader.add_uncertain(call.source, call.scope, wrappers)
     written = call.scope.written(script.text).text
     if written is not None:

@@ -8,7 +8,9 @@ from anyhook.expressions import expression
 from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from anyhook.shell.expansions import Value
 
 MAX_DIRECTORIES = 4
 """Directories in which a place may be; of more of them none is known."""
@@ -38,14 +40,18 @@ class Redirect(NamedTuple):
 class Input:
     """The standard input of a command: nothing, a known text, or an unknown one.
 
-    If it is not certain, an expansion may change the text.
+    If it is not certain, an expansion may change the text. The names of files that `find` prints
+    are known as patterns; if they are not certain, a part of a name may be another one.
     """
 
-    __slots__ = ("is_certain", "text")
+    __slots__ = ("files", "is_certain", "text")
 
-    def __init__(self, text: str | None = None, *, is_certain: bool = True) -> None:
+    def __init__(
+        self, text: str | None = None, *, is_certain: bool = True, files: Sequence[Value] = ()
+    ) -> None:
         self.text = text
         self.is_certain = is_certain
+        self.files = files
 
 
 NO_INPUT = Input("")

@@ -15,6 +15,7 @@ from anyhook.shell.expansions import (
     expand_assignment,
     expand_text,
 )
+from anyhook.shell.options import FIND_CHANGES, FIND_PRINTS, found_files
 from anyhook.shell.reader import ExpandedCall, Reader
 from anyhook.shell.scope import (
     MAX_DIRECTORIES,
@@ -39,9 +40,10 @@ _BRANCHES = frozenset({"elif", "else"})
 _SUBSHELL, _SUBSTITUTION, _ARITHMETIC, _FUNCTION = "(", "$(", "((", "()"
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _CHANGES_SHELL = SHARED | {"builtin", "command"}
-_CONDITIONAL = frozenset({"&&", "||", "|", "|&", "&", "!"})
+_PIPES = frozenset({"|", "|&"})
+_CONDITIONAL = frozenset({"&&", "||", "&", "!", *_PIPES})
 """Operators beside which the failure of a command need not end a shell with `set -e`."""
-_NEED_NOT_MOVE = frozenset({"||", "|", "|&", "!"})
+_NEED_NOT_MOVE = frozenset({"||", "!", *_PIPES})
 """Operators in front of a `cd` behind which the shell may be where it was, without a failure."""
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
@@ -49,6 +51,7 @@ _POSITIONAL = dict.fromkeys("0123456789@*")
 """The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
 _KEEPS_OUTPUT = frozenset({">", ">|", ">>", "1>", "1>|", "1>>", "&>", "&>>"})
+_FIND_ACTIONS = FIND_CHANGES | {"-printf", "-ls"}
 _KEEPS_TEXT = frozenset("cat chmod chown echo printf tee touch".split())
 """Programs of which it is known what they write, or that leave the text of a file."""
 _NO_NEWLINE = frozenset({"-n", "-ne", "-en"})
@@ -82,6 +85,7 @@ class _Line:
         last_output: What the last command printed.
         before: Where the shell was in front of the next command.
         moved: Where the shell is if each `cd` in this list succeeds, and if one fails.
+        sole: What the last command runs, if that is one command.
     """
 
     __slots__ = (
@@ -93,6 +97,7 @@ class _Line:
         "moved",
         "operator",
         "redirects",
+        "sole",
     )
 
     def __init__(self, before: Directories) -> None:
@@ -104,6 +109,7 @@ class _Line:
         self.last_output = UNKNOWN_INPUT
         self.before = before
         self.moved: tuple[Directories, Directories] | None = None
+        self.sole: Command | None = None
 
 
 def walk(
@@ -193,6 +199,7 @@ class _Walk:
     # --- compound commands ---------------------------------------------------------------------
 
     def _push(self, keyword: str) -> None:
+        self.line.sole = None
         self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function, self.line))
         if self.is_function:
             self.scope.variables.update(_POSITIONAL)
@@ -313,17 +320,7 @@ class _Walk:
             if self.moves_in_loop:
                 scope.add_directories((None,))
             return
-        values: list[Value] = []
-        for word in words:
-            is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
-            if is_branch and not scope.redefines(word.source):
-                values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
-            elif scope.placeholder and scope.placeholder in word.text:
-                values.append(Value(word.text, VAGUE, may_split=True))
-            elif word.is_vague or word.source[:1] == "~":
-                values += expand(word, scope)
-            else:
-                values.append(Value(word.text))
+        values = _expand_words(words, scope)
         if self.skips_word:
             del values[:1]
         self.precedes_time = self.skips_word = False
@@ -341,10 +338,15 @@ class _Walk:
             inner = scope
         count = len(self.reader.commands)
         self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
+        commands = self.reader.commands[count:]
+        sole = commands[0] if len(commands) == 1 else None
+        if line.sole is not None and line.operator in _PIPES:
+            line.sole.piped_into = sole
+        line.sole = sole
         line.last_program = program
-        line.last_output = _output(values, received, scope)
+        line.last_output = _found(line.sole) or _output(values, received, scope)
         if scope.files:
-            self._forget_files(self.reader.commands[count:])
+            self._forget_files(commands)
         self._keep_files(values, redirects, inner)
 
     def _forget_files(self, commands: Sequence[Command]) -> None:
@@ -379,7 +381,7 @@ class _Walk:
         operator, line = step.text, self.line
         if line.assignments:
             # One behind an operator may not be reached.
-            is_conditional = line.operator in {"&&", "||", "|", "|&"}
+            is_conditional = line.operator in {"&&", "||", *_PIPES}
             for word in line.assignments:
                 name, text = expand_assignment(word, self.scope)
                 is_unknown = is_conditional or name in self.scope.fixed
@@ -390,7 +392,7 @@ class _Walk:
         # There `set -e` runs in a subshell, or only perhaps.
         if line.last_program == "set" and not {operator, line.operator}.isdisjoint(_CONDITIONAL):
             self.scope.exits_on_error = False
-        if operator in {"|", "|&"}:
+        if operator in _PIPES:
             self.scope.input = line.last_output
             self.scope.set_directories(line.before)  # it ran in a subshell
         else:
@@ -447,6 +449,32 @@ _HANDLERS = {
     "pattern": _Walk.on_branch,
 }
 """Kind of a step to the method that handles it."""
+
+
+def _expand_words(words: Sequence[Word], scope: Scope) -> list[Value]:
+    """Return what the words of a command become."""
+    values: list[Value] = []
+    for word in words:
+        is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
+        if is_branch and not scope.redefines(word.source):
+            values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
+        elif scope.placeholder and scope.placeholder in word.text:
+            values.append(Value(word.text, VAGUE, may_split=True))
+        elif word.is_vague or word.source[:1] == "~":
+            values += expand(word, scope)
+        else:
+            values.append(Value(word.text))
+    return values
+
+
+def _found(command: Command | None) -> Input | None:
+    """Return the names of files that a `find` prints; `None` if it is not one, or runs others."""
+    if command is None or command.program != "find" or command.read.may_have_more:
+        return None
+    options = command.read.options
+    if not _FIND_ACTIONS.isdisjoint(options):
+        return None
+    return Input(files=found_files(command.read, FIND_PRINTS), is_certain="-print0" in options)
 
 
 def _output(values: Sequence[Value], received: Input | None, scope: Scope) -> Input:

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 from anyhook.shell.builtins import change_directory
 from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import (
-    FIND_WITHOUT_TESTS,
     NO_OPTIONS,
     canonical_program,
-    find_name,
     find_table,
+    found_files,
     read_arguments,
 )
 from anyhook.shell.parser import ASSIGNMENT
@@ -43,7 +42,8 @@ _IN_THIS_SHELL = frozenset({"builtin", "command"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
 _KEEPS_WORDS = frozenset(
-    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null".split()
+    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null -I --replace"
+    " --max-lines".split()
 )
 """Options of `xargs` that change nothing in the words that it adds."""
 _SPLIT_OPTION = "--split-string"
@@ -253,9 +253,15 @@ def _with_placeholder(words: Sequence[Value], placeholder: str) -> list[Value]:
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
     """Return the words of a command with those that `xargs` adds; note its placeholder."""
     options = xargs.read.options
-    if placeholder := _placeholder_of(xargs):
-        scope.placeholder = placeholder
-        return _with_placeholder(words, placeholder)
+    placeholder = _placeholder_of(xargs)
+    scope.placeholder = placeholder or scope.placeholder
+    files = scope.input.files if options.keys() <= _KEEPS_WORDS else ()
+    are_whole = bool(files) and scope.input.is_certain and "--null" in options
+    if placeholder:
+        return _with_names(words, placeholder, files if are_whole else [Value(placeholder, VAGUE)])
+    if files:
+        unknown = [] if are_whole else [Value("{}", VAGUE, may_split=True)]
+        return [*words, *unknown, *files]
     text = scope.input.text
     separator = "\0" if "--null" in options else None
     is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))
@@ -313,21 +319,21 @@ def _run_find(reader: Reader, call: ExpandedCall) -> None:
 
 def _with_files(command: list[Value], find: Command) -> list[Value]:
     """Return a command of `find -exec` with what `{}` stands for."""
-    roots = find.read.operands or [Value(".")]
-    options = find.read.options
-    name = find_name(options)
-    below = "/**" if name is None else f"/**/{name.text}"
-    reaches_roots = options.keys() <= FIND_WITHOUT_TESTS
-    words: list[Value] = []
-    for value in command:
-        if value.text != "{}":
-            words.append(value._replace(kind=VAGUE) if "{}" in value.text else value)
-        elif any(root.kind == VAGUE for root in roots) or "-execdir" in options:
-            words.append(Value("{}", VAGUE))
+    is_elsewhere = find.read.has("-execdir")
+    files = [Value("{}", VAGUE)] if is_elsewhere else found_files(find.read)
+    return _with_names(command, "{}", files)
+
+
+def _with_names(words: Sequence[Value], placeholder: str, names: Sequence[Value]) -> list[Value]:
+    """Return words with names in place of a placeholder; next to other characters it is unknown."""
+    replaced: list[Value] = []
+    for word in words:
+        if word.text == placeholder:
+            replaced += names
         else:
-            words += [root._replace(kind=PATTERN) for root in roots if reaches_roots]
-            words += [Value(f"{root.text}{below}", PATTERN) for root in roots]
-    return words
+            is_vague = placeholder in word.text
+            replaced.append(word._replace(kind=VAGUE, may_split=False) if is_vague else word)
+    return replaced
 
 
 def _run_fd(reader: Reader, call: ExpandedCall) -> None:
