@@ -228,7 +228,8 @@ def _run_parallel(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     # It replaces `{}`, `{.}`, `{1}`, …
     # Its input may hold several words, and whatever the shell reads in them.
     scope.placeholder = _placeholder_of(own) or "{"
-    template = _with_placeholder(inner.values[:end], scope.placeholder)
+    unknown = Value(scope.placeholder, VAGUE)
+    template = _with_names(inner.values[:end], scope.placeholder, [unknown])
     if template == list(inner.values[:end]):
         template.append(Value("{}", VAGUE))
     reader.read_joined(template, scope, inner.wrappers)
@@ -241,13 +242,6 @@ def _placeholder_of(own: Command) -> str:
     if "--replace" in options:
         values += [value.text for value in options["--replace"]] or ["{}"]
     return values[-1] if values else ""
-
-
-def _with_placeholder(words: Sequence[Value], placeholder: str) -> list[Value]:
-    return [
-        value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
-        for value in words
-    ]
 
 
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
