@@ -102,9 +102,7 @@ def _run_source(reader: Reader, call: ExpandedCall) -> None:
         reader.read_input(call.scope, wrappers, call.source)
     elif (script.text == PIPED_FILE or script.kind == VAGUE) and not _sets_up(call):
         reader.add_uncertain(call.source, call.scope, wrappers)
-    written = call.scope.written(script.text).text
-    if written is not None:
-        reader.read_text(written, call.scope, wrappers)
+    reader.read_written(script.text, None, call.scope, wrappers)
     call.scope.forget_variables()
 
 

@@ -51,7 +51,6 @@ def _run_shell(reader: Reader, call: ExpandedCall) -> None:
     count = len(reader.commands)
     operands = arguments.operands
     script = operands[0].text if operands else ""
-    written = call.scope.written(script).text
     if call.redirects:
         reader.commands.append(own)
     read_variables(reader, call, wrappers)
@@ -69,9 +68,10 @@ def _run_shell(reader: Reader, call: ExpandedCall) -> None:
         reader.add_uncertain(call.source, call.scope, wrappers)
     elif arguments.reads_input or script in OPEN_INPUT:
         reader.read_input(call.scope, wrappers, call.source)
-    elif operands and written is not None:
-        reader.commands.append(own)
-        reader.read_script(written, operands, call.scope.copy(), wrappers)
+    elif operands:
+        if not call.redirects:
+            reader.commands.append(own)
+        reader.read_written(script, operands, call.scope.copy(), wrappers)
     if len(reader.commands) == count:
         reader.commands.append(own)
 

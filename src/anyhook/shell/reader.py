@@ -17,7 +17,7 @@ from anyhook.shell.options import canonical_program, find_table
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
 from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
-from anyhook.shell.scope import NO_INPUT
+from anyhook.shell.scope import NO_INPUT, UNKNOWN_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -154,6 +154,26 @@ class Reader:
             scope.variables[name] = joined if is_known else None
         self.read_text(text, scope, wrappers)
 
+    def read_written(
+        self,
+        path: str,
+        arguments: Sequence[Value] | None,
+        scope: Scope,
+        wrappers: tuple[Command, ...],
+    ) -> None:
+        """Add the commands of a script if the line has written it; `source` gives no arguments."""
+        written = scope.written(path)
+        if written.text is None:
+            return
+        # A script that runs itself is not read again.
+        before = dict(scope.files)
+        scope.write_file(path, UNKNOWN_INPUT)
+        if arguments is None:
+            self.read_text(written.text, scope, wrappers)
+        else:
+            self.read_script(written.text, arguments, scope, wrappers)
+        scope.files.update(before)
+
     def read_input(self, scope: Scope, wrappers: tuple[Command, ...], source: str) -> None:
         """Add what a shell runs that reads its standard input."""
         received = scope.input
@@ -240,9 +260,8 @@ class Reader:
         if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
             self.add_uncertain(call.source, scope, call.wrappers)
         own = self.add(call)
-        script = scope.written(text).text if "/" in text else None
-        if script is not None:
-            self.read_script(script, call.values, scope.copy(), (*call.wrappers, own))
+        if "/" in text:
+            self.read_written(text, call.values, scope.copy(), (*call.wrappers, own))
 
     def read_options(
         self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None

@@ -42,8 +42,8 @@ _IN_THIS_SHELL = frozenset({"builtin", "command"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
 _KEEPS_WORDS = frozenset(
-    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null -I --replace"
-    " --max-lines".split()
+    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null -I"
+    " --replace".split()
 )
 """Options of `xargs` that change nothing in the words that it adds."""
 _SPLIT_OPTION = "--split-string"
