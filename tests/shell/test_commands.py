@@ -41,7 +41,8 @@ def words_of(line, **kwargs):
         ("run0 --user=ada -D /x rm a", ["rm a"]),
         ("find . -name '*.o' -print0 | xargs -0 rm", ["find . -name *.o -print0", "rm ./**/*.o"]),
         ("find . -print0 | xargs -0I% mv % x", ["find . -print0", "mv . ./** x"]),
-        ("find . -name x | xargs rm", ["find . -name x", "rm {} ./**/x"]),
+        ("find . -name x | xargs rm", ["find . -name x", "rm {}"]),
+        ("find . -name x | xargs grep y", ["find . -name x", "grep y {} ./**/x"]),
         ("find . -print0 -name x | xargs -0 rm", ["find . -print0 -name x", "rm ./**"]),
         (
             "find . -print -name x -exec rm {} +",
@@ -110,7 +111,7 @@ def words_of(line, **kwargs):
             "find . -exec rm {} + -o -exec ls ';'",
             ["find . -exec rm {} + -o -exec ls ;", "rm ./**", "ls"],
         ),
-        ("find . | xargs -n 1 rm -f", ["find .", "rm -f {} . ./**"]),
+        ("find . | xargs -n 1 rm -f", ["find .", "rm -f {}"]),
         ("printf '%s\\0' -f 'a b' | xargs -0 rm", ["printf %s\\0 -f a b", "rm -f a b"]),
         ("xargs rm a < /dev/null", ["rm a"]),
         ('echo -f "$A" | xargs rm', ["echo -f $A", "rm -f $A"]),

@@ -41,17 +41,24 @@ class Input:
     """The standard input of a command: nothing, a known text, or an unknown one.
 
     If it is not certain, an expansion may change the text. The names of files that `find` prints
-    are known as patterns; if they are not certain, a part of a name may be another one.
+    are known as patterns; if they are not certain, a part of a name may be another one. The source
+    is the text of that `find`.
     """
 
-    __slots__ = ("files", "is_certain", "text")
+    __slots__ = ("files", "is_certain", "source", "text")
 
     def __init__(
-        self, text: str | None = None, *, is_certain: bool = True, files: Sequence[Value] = ()
+        self,
+        text: str | None = None,
+        *,
+        is_certain: bool = True,
+        files: Sequence[Value] = (),
+        source: str = "",
     ) -> None:
         self.text = text
         self.is_certain = is_certain
         self.files = files
+        self.source = source
 
 
 NO_INPUT = Input("")

@@ -474,7 +474,8 @@ def _found(command: Command | None) -> Input | None:
     options = command.read.options
     if not _FIND_ACTIONS.isdisjoint(options):
         return None
-    return Input(files=found_files(command.read, FIND_PRINTS), is_certain="-print0" in options)
+    files = found_files(command.read, FIND_PRINTS)
+    return Input(files=files, is_certain="-print0" in options, source=command.source)
 
 
 def _output(values: Sequence[Value], received: Input | None, scope: Scope) -> Input:

@@ -46,6 +46,7 @@ _KEEPS_WORDS = frozenset(
     " --replace".split()
 )
 """Options of `xargs` that change nothing in the words that it adds."""
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
 _SPLIT_OPTION = "--split-string"
 """Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
@@ -199,6 +200,8 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
             reader.run(inner._replace(values=(), redirects=(redirect,)))
         scope = scope.copy()
         words = _with_input(own, words, scope)
+        if scope.input.source:
+            inner = inner._replace(source=f"{scope.input.source} | {inner.source}")
         scope.input = NO_INPUT
     elif program == "parallel":
         _run_parallel(reader, inner, own)
@@ -253,9 +256,12 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
     are_whole = bool(files) and scope.input.is_certain and "--null" in options
     if placeholder:
         return _with_names(words, placeholder, files if are_whole else [Value(placeholder, VAGUE)])
-    if files:
-        unknown = [] if are_whole else [Value("{}", VAGUE, may_split=True)]
-        return [*words, *unknown, *files]
+    unknown = Value("{}", VAGUE, may_split=True)
+    if are_whole:
+        return [*words, *files]
+    # Of other programs, the last word may be something else than a name in front of it.
+    if files and words[0].text in _SEARCHES:
+        return [*words, unknown, *files]
     text = scope.input.text
     separator = "\0" if "--null" in options else None
     is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))
@@ -264,7 +270,7 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
             is_known = scope.input.is_certain or _EXPANSIONS.isdisjoint(word)
             words = [*words, Value(word, LITERAL if is_known else VAGUE, may_split=not is_known)]
         return words
-    return [*words, Value("{}", VAGUE, may_split=True)]
+    return [*words, unknown]
 
 
 def _run_tmux(reader: Reader, call: ExpandedCall) -> None:
