@@ -2,7 +2,8 @@
 
 - `commands`: the commands that a line runs in the end, for guards: `read_commands`.
 - `command`, `effects`, `options`: one command, what it does to files and hosts, and its options.
-- `walk`, `scope`, `expansions`: what a shell knows at a place in a line, and what words become.
+- `walk`, `scope`, `expansions`, `values`: what a shell knows at a place, and what words become.
+- `outputs`: what commands print, as far as their text decides it.
 - `reader`, `wrapped`, `interpreters`, `builtins`, `code`: the commands and texts inside of others.
 - `paths`: paths and patterns of paths as texts.
 - `parser`: the simple commands of a line; raises where it is not certain what a shell would run.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.paths import join_path
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable

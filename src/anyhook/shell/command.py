@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anyhook.shell.effects import Effect, find_effects
-from anyhook.shell.expansions import VAGUE, Value
 from anyhook.shell.options import Arguments, canonical_program, find_table, read_arguments
+from anyhook.shell.values import VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

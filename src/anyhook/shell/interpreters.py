@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from anyhook.expressions import expression
 from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE, read_variables
 from anyhook.shell.code import find_awk_calls, find_calls
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import CODE_OPTIONS
 from anyhook.shell.scope import NO_INPUT, Input
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

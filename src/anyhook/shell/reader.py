@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
 from anyhook.shell.command import Command
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program, find_table
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
 from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
 from anyhook.shell.scope import NO_INPUT, UNKNOWN_INPUT
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

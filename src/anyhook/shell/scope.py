@@ -10,7 +10,7 @@ from anyhook.shell.paths import join_path
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from anyhook.shell.expansions import Value
+    from anyhook.shell.values import Value
 
 MAX_DIRECTORIES = 4
 """Directories in which a place may be; of more of them none is known."""

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.expressions import expression
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.expansions import (
-    LITERAL,
-    PATTERN,
-    VAGUE,
-    Value,
-    expand,
-    expand_assignment,
-    expand_text,
-)
-from anyhook.shell.options import FIND_CHANGES, FIND_PRINTS, found_files
+from anyhook.shell.expansions import expand, expand_assignment, expand_text, expand_words
+from anyhook.shell.outputs import known_output
 from anyhook.shell.reader import ExpandedCall, Reader
-from anyhook.shell.scope import (
-    MAX_DIRECTORIES,
-    NO_INPUT,
-    UNKNOWN_INPUT,
-    Input,
-    Redirect,
-    Scope,
-)
+from anyhook.shell.scope import MAX_DIRECTORIES, UNKNOWN_INPUT, Input, Redirect, Scope
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -51,13 +36,9 @@ _POSITIONAL = dict.fromkeys("0123456789@*")
 """The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
 _KEEPS_OUTPUT = frozenset({">", ">|", ">>", "1>", "1>|", "1>>", "&>", "&>>"})
-_FIND_ACTIONS = FIND_CHANGES | {"-printf", "-ls"}
 _KEEPS_TEXT = frozenset("cat chmod chown echo printf tee touch".split())
 """Programs of which it is known what they write, or that leave the text of a file."""
 _NO_NEWLINE = frozenset({"-n", "-ne", "-en"})
-_CURRENT_BRANCH = expression(
-    r'"?(?:\$\(|`)\s*git (?:branch --show-current|rev-parse --abbrev-ref HEAD)\s*[)`]"?'
-)
 
 Directories = tuple[str | None, ...]
 
@@ -320,7 +301,7 @@ class _Walk:
             if self.moves_in_loop:
                 scope.add_directories((None,))
             return
-        values = _expand_words(words, scope)
+        values = expand_words(words, scope)
         if self.skips_word:
             del values[:1]
         self.precedes_time = self.skips_word = False
@@ -344,7 +325,7 @@ class _Walk:
             line.sole.piped_into = sole
         line.sole = sole
         line.last_program = program
-        line.last_output = _found(line.sole) or _output(values, received, scope)
+        line.last_output = known_output(line.sole, values, received, scope)
         if scope.files:
             self._forget_files(commands)
         self._keep_files(values, redirects, inner)
@@ -449,70 +430,3 @@ _HANDLERS = {
     "pattern": _Walk.on_branch,
 }
 """Kind of a step to the method that handles it."""
-
-
-def _expand_words(words: Sequence[Word], scope: Scope) -> list[Value]:
-    """Return what the words of a command become."""
-    values: list[Value] = []
-    for word in words:
-        is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
-        if is_branch and not scope.redefines(word.source):
-            values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
-        elif scope.placeholder and scope.placeholder in word.text:
-            values.append(Value(word.text, VAGUE, may_split=True))
-        elif word.is_vague or word.source[:1] == "~":
-            values += expand(word, scope)
-        else:
-            values.append(Value(word.text))
-    return values
-
-
-def _found(command: Command | None) -> Input | None:
-    """Return the names of files that a `find` prints; `None` if it is not one, or runs others."""
-    if command is None or command.program != "find" or command.read.may_have_more:
-        return None
-    options = command.read.options
-    if not _FIND_ACTIONS.isdisjoint(options):
-        return None
-    files = found_files(command.read, FIND_PRINTS)
-    return Input(files=files, is_certain="-print0" in options, source=command.source)
-
-
-def _output(values: Sequence[Value], received: Input | None, scope: Scope) -> Input:
-    """Return what a command prints, if its text decides it."""
-    if received is None and scope.input is not NO_INPUT:
-        received = scope.input
-    if not values or any(value.kind == PATTERN for value in values):
-        return UNKNOWN_INPUT
-    is_certain = all(value.kind == LITERAL for value in values)
-    program, *arguments = [value.text for value in values]
-    passes_input = program == "tee" or (program == "cat" and not arguments)
-    if passes_input and received is not None and received.is_certain:
-        return received
-    if program == "cat" and len(arguments) == 1:
-        return scope.written(arguments[0])
-    if program == "echo":
-        while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
-            del arguments[0]
-        text = " ".join(arguments)
-        return UNKNOWN_INPUT if "\\" in text else Input(text, is_certain=is_certain)
-    if program == "printf" and arguments:
-        return Input(_printf(arguments[0], arguments[1:]), is_certain=is_certain)
-    return UNKNOWN_INPUT
-
-
-def _printf(template: str, arguments: list[str]) -> str | None:
-    """Return what `printf` prints; `None` if the template is more than texts and `%s`."""
-    template = template.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
-    count = template.count("%s")
-    if "\\" in template or template.count("%") > count:
-        return None
-    if not count:
-        return template
-    pieces: list[str] = []
-    parts = template.split("%s")
-    while arguments or not pieces:
-        batch = [*arguments[:count], *[""] * (count - len(arguments)), ""]
-        del arguments[:count]
-        pieces += [part + value for part, value in zip(parts, batch, strict=True)]
-    return "".join(pieces)

@@ -11,7 +11,6 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.shell.builtins import change_directory
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import (
     NO_OPTIONS,
     canonical_program,
@@ -29,6 +28,7 @@ from anyhook.shell.runners import (
     Runner,
 )
 from anyhook.shell.scope import NO_INPUT, Redirect, Scope
+from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

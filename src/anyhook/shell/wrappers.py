@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import NO_OPTIONS, find_table, read_arguments, takes_values
 from anyhook.shell.parser import ASSIGNMENT, UnreadableError
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import DOUBTED, RUNNERS, STRIPPED, TEXT, TEXT_OPTIONS
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

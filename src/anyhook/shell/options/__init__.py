@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
-from anyhook.shell.expansions import PATTERN, VAGUE, Value
+from anyhook.shell.values import PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
