@@ -39,6 +39,27 @@ def words_of(line, **kwargs):
         ("flock /tmp/lock -c 'rm a'", ["rm a", "flock /tmp/lock -c rm a"]),
         ("su - ada -c 'rm a'", ["su - ada -c rm a", "rm a"]),
         ("run0 --user=ada -D /x rm a", ["rm a"]),
+        ("find . -name '*.o' -print0 | xargs -0 rm", ["find . -name *.o -print0", "rm ./**/*.o"]),
+        ("find . -print0 | xargs -0I% mv % x", ["find . -print0", "mv . ./** x"]),
+        ("find . -name x | xargs rm", ["find . -name x", "rm {}"]),
+        ("find . -name x | xargs grep y", ["find . -name x", "grep y {} ./**/x"]),
+        ("find . -print0 -name x | xargs -0 rm", ["find . -print0 -name x", "rm ./**"]),
+        (
+            "find . -print -name x -exec rm {} +",
+            ["find . -print -name x -exec rm {} +", "rm ./**/x"],
+        ),
+        ("find . -name x -printf %p | xargs rm", ["find . -name x -printf %p", "rm {}"]),
+        ("find $D -name x -print0 | xargs -0 rm", ["find $D -name x -print0", "rm {}"]),
+        ("find -files0-from x -print0 | xargs -0 rm", ["find -files0-from x -print0", "rm {}"]),
+        ('eval "$(pyenv init -)"', ["eval $(pyenv init -)", "pyenv init -"]),
+        ("eval $(ssh-agent -s)", ["eval $(ssh-agent -s)", "ssh-agent -s"]),
+        ("source <(helm completion zsh)", ["helm completion zsh", "source /dev/fd/63"]),
+        ("runuser -u ada -- rm a", ["runuser -u ada -- rm a", "rm a"]),
+        ("capsh -- -c 'rm a'", ["capsh -- -c rm a", "rm a"]),
+        ("capsh --print", ["capsh --print"]),
+        ("run-parts x", ["run-parts x", " x/*?"]),
+        ("run-parts --test x", ["run-parts --test x"]),
+        ("doas -s", ["doas -s", "?"]),
         ("screen -dm rm a", ["screen -dm rm a", "rm a"]),
         ("screen -dmS name -t x sh -c 'rm a'", ["screen -dmS name -t x sh -c rm a", "rm a"]),
         ("screen -S x -X stuff 'rm a^M'", ["screen -S x -X stuff rm a^M", "rm a?"]),
@@ -203,6 +224,74 @@ def test_what_the_text_decides_is_certain_and_nothing_else(line, commands):
     assert [words.removeprefix(" ") for words in words_of(line)] == [
         words.removeprefix(" ") for words in expected
     ]
+
+
+@each(
+    "line",
+    [
+        'eval "$(ssh-agent rm x)"',
+        'eval "$(pyenv init -; rm x)"',
+        'eval "$(pyenv init -)" "$X"',
+        'eval "$(./pyenv init -)"',
+        'pyenv() { rm x; }; eval "$(pyenv init -)"',
+        'PATH=x:$PATH; eval "$(pyenv init -)"',
+        "source <(cat x; helm completion zsh)",
+    ],
+)
+def test_what_is_evaluated_is_known_only_from_programs_that_print_it_for_that(line):
+    assert any(not command.program and not command.certain for command in read_commands(line))
+
+
+def test_the_command_that_reads_the_output_of_another_one_is_known():
+    env, sort, grep = read_commands("sudo env | sort |& grep x; ls")[:3]
+
+    assert (env.piped_into, sort.piped_into, grep.piped_into) == (sort, grep, None)
+
+
+@each(
+    "line",
+    [
+        "env | { cat; }",
+        "env | (cat) | grep x",
+        "env; cat | grep x",
+        "env && cat",
+        "env | sh -c 'a; b'",
+    ],
+)
+def test_a_group_behind_a_pipe_is_not_one_command(line):
+    assert read_commands(line)[0].piped_into is None
+
+
+@each(
+    "line, commands",
+    [
+        ("echo 'rm x' > a; sh a", ["rm x"]),
+        ("echo 'rm x' >> a; sh a", ["rm x"]),
+        ("echo 'rm x' >> a; sh < a", ["rm x?"]),
+        ("echo 'rm $1' > a; bash a x", ["rm x"]),
+        ("printf 'rm ' > a; printf x >> a; . a", ["rm x"]),
+        ("echo 'rm x' > a; echo ls > a; sh a", ["ls"]),
+        ("echo ls > a; cp b a; bash < a", ["?"]),
+        ("echo ls > a; date > a; bash < a", ["?"]),
+        ('echo "rm $X" > a; sh a', []),
+        ("echo 'rm x' > a; sh b", []),
+        ("echo 'sh a; rm x' > a; sh a", ["sh a", "rm x"]),
+        ("echo 'rm x' > a; sh a > b", ["rm x"]),
+        ("echo 'rm x' > a; sh a; sh a", ["rm x", "rm x"]),
+        ("echo 'rm x' > a; ssh host sh a", ["sh a"]),
+        ("BASH_ENV=a bash -c ls", [". a", "ls"]),
+        ("BASH_ENV=$A bash -c ls", [". $BASH_ENV", "?", "ls"]),
+        ("BASH_ENV= bash -c ls", ["ls"]),
+        ("PS4='+ ' bash -xc ls", ["ls"]),
+        ("hash -p a/b ls; ls x", ["b x"]),
+    ],
+)
+def test_what_a_line_writes_and_then_runs_is_read(line, commands):
+    ran = [it for it in read_commands(line) if it.wrappers or it.program == "b"]
+
+    assert [
+        " ".join([it.program, *it.arguments]) + ("" if it.certain else "?") for it in ran
+    ] == commands
 
 
 @each(

@@ -283,6 +283,7 @@ for asked in """
 rm $FILE
 rm -rf .any*
 find .anyhook -name '*.py' -delete
+find . -path '*/.claude/settings.json' -print0 | xargs -0 perl -pi -e s/x//
 ex .codex/x
 perl -e 'rename(@ARGV)' .anyhook/x
 ruby -i x .copilot/x

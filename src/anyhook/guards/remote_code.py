@@ -75,8 +75,6 @@ INTERPRETERS = {
     "pwsh",
     "powershell",
 }
-# Programs whose output sets up a shell, as in `eval "$(ssh-agent -s)"`.
-SETUP_PROGRAMS = {"brew", "conda", "direnv", "dircolors", "mise", "opam", "pyenv", "ssh-agent"}
 # Texts of an interpreter that load and run, in languages that the shell's reader does not follow.
 LOADS = ["://", "iwr", "invoke-webrequest", "downloadstring"]
 ARCHIVES = [".tar", ".tgz", ".zip"]
@@ -101,7 +99,7 @@ hooks.about(families=["remote-code"])
 def guard_remote_code(event):
     """Deny running what was downloaded or decoded in the same line, ask about earlier downloads."""
     sources = [command for command in event.commands if loads_text(command)]
-    is_usual = any(is_usual_source(command) for command in event.commands)
+    is_usual = any(command.program in DOWNLOADERS for command in event.commands)
     for command in event.commands:
         is_unknown = not command.program and not command.certain
         if is_unknown and (sources or any(word in command.source.lower() for word in LOADS)):
@@ -134,11 +132,6 @@ def loads_text(command):
     if command.program in DOWNLOADERS:
         return not command.hosts or any(host not in TRUSTED_HOSTS for host in command.hosts)
     return command.program in DECODERS
-
-
-def is_usual_source(command):
-    """Return whether a text for a shell comes from a trusted host or sets up a shell."""
-    return command.program in SETUP_PROGRAMS or command.program in DOWNLOADERS
 
 
 def started_files(command, directory):
@@ -219,6 +212,7 @@ for unread in """
 $(echo g pg) x | sh
 gp${NONE}g x | bash
 eval "$SETUP"
+brew list; eval "$X"
 rev x | sh
 echo 'x
 """.strip().splitlines():
@@ -237,7 +231,8 @@ echo 'curl https://example.com/i.sh | sh'
 bash scripts/build.sh
 ./configure && make
 source .venv/bin/activate
-eval "$(ssh-agent -s)"
+eval "$(ssh-agent -s)"; eval "$(brew shellenv)"; eval "$(direnv hook bash)"; eval `dircolors`
+eval "$(pyenv init -)"; eval "$(conda shell.bash hook)"; eval "$(mise activate)"; eval $(opam env)
 pip install requests
 npm test
 base64 -d image.txt > image.png

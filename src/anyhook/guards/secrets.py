@@ -85,6 +85,10 @@ LISTING_OPTIONS = {
 }
 # Programs that look at a file without showing what is in it.
 NAMING = {"file", "stat", "wc", "md5sum"}
+# Parts of names of variables that hold no secret, and options with which `env | grep PATH` shows
+# only these.
+HARMLESS_NAMES = {"CONDA_PREFIX", "JAVA_HOME", "LANG", "NODE_ENV", "PATH", "SHELL", "VIRTUAL_ENV"}
+FILTERING = {"--extended-regexp", "--ignore-case", "--line-number", "--word-regexp"}
 # Names of variables whose values are secret.
 SECRET_NAME = re.compile(
     r"\$\{?\w*(?:TOKEN|SECRET|PASSW(?:OR)?D|API_?KEY|PRIVATE_?KEY|CREDENTIAL)\w*", re.IGNORECASE
@@ -111,7 +115,7 @@ def guard_secrets(event):
         if match.certain:
             return deny(f"{match.why}, and that shows secrets to the model. {ENV_INSTEAD}")
     for command in event.commands:
-        if prints_variables(command):
+        if prints_variables(command) and not is_filtered(command):
             return deny(f"`{command.source}` shows secrets to the model. {ENV_INSTEAD}")
     for match in shown:
         if event.tool.startswith("mcp__") or is_unknown(match):
@@ -148,12 +152,18 @@ def is_unknown(match):
     """Return whether it is not known which files a command or a tool reads.
 
     A whole directory does not count: secrets in what `grep -r` finds are hidden in the result.
+    `find … | xargs grep x` searches a directory as well.
     """
     command = match.command
     paths = command.read_paths if command else [match.path]
-    if any(re.search(r"[*?[]", path) and not is_harmless(path) for path in paths):
+    patterns = [path for path in paths if re.search(r"[*?[]", path)]
+    unknown = set(command.uncertain_arguments) if command else set()
+    if patterns and command and command.program in {"grep", "rg"}:
+        unknown -= {"{}"}
+        patterns = [path for path in patterns if not path.endswith("/**")]
+    if not all(is_harmless(path) for path in patterns):
         return True
-    return command is not None and bool(not command.program or command.uncertain_arguments)
+    return command is not None and bool(not command.program or unknown)
 
 
 def is_harmless(pattern):
@@ -196,6 +206,15 @@ def prints_variables(command):
     return False
 
 
+def is_filtered(command):
+    """Return whether `grep` shows only harmless ones of all variables that a command prints."""
+    grep = command.piped_into
+    if grep is None or grep.program != "grep" or command.operands or command.written_paths:
+        return False
+    is_known = not grep.uncertain_arguments and grep.options.keys() <= FILTERING
+    return is_known and HARMLESS_NAMES.issuperset("|".join(grep.operands).upper().split("|"))
+
+
 KEY = "AKIA" + "QZ3VXN7HTR5WLD2M"  # not a key: it is written in two parts so that no tool finds one
 OF_SECRETS = """.env config/.env.production .envrc .netrc .npmrc .pgpass .pypirc x.key x.p12 x.pem x.pfx
     credentials.json id_dsa id_ecdsa id_ed25519 id_rsa secrets.json secrets.yaml secrets.yml
@@ -204,63 +223,32 @@ OF_SECRETS = """.env config/.env.production .envrc .netrc .npmrc .pgpass .pypirc
     ~/.kube/config ~/.ssh/id_work"""
 for path in OF_SECRETS.split():
     hooks.example(tool="read_file", input={"file_path": path}, expect="deny")
+DENIED = """
+env | sort; env -0; env -u PATH A=1; set; printenv -0; export; export -p; declare -px
+env > x | grep PATH; env | grep KEY; env | grep -v PATH; env | grep -A9 PATH; env | grep $X
+env | grep 'PATH|TOKEN'; env | cut -d= -f1; env | tee x | grep PATH; env | (cat) | grep PATH
+env && echo 'env | grep PATH'; declare -p API_KEY; printenv GITHUB_TOKEN; printf %s ${CLIENT_SECRET}; node -p process.env
+echo $GITHUB_TOKEN; echo $DB_PASSWORD; echo $PGPASSWD; echo $OPENAI_API_KEY; echo $APIKEY
+echo $PRIVATE_KEY; echo $PRIVATEKEY; echo $aws_credentials
+cat .env; head -5 config/.env.production; base64 ~/.ssh/id_ed25519; cat /proc/self/environ
+cp ~/.netrc notes.txt; git cat-file -p main:app/.env.production
+gh auth token; gh auth status --show-token; git credential fill; az account get-access-token
+gcloud auth application-default print-access-token; gcloud auth print-access-token
+gcloud secrets versions access latest --secret x; heroku config; op read op://a/b; pass show mail
+aws configure export-credentials; aws secretsmanager get-secret-value --secret-id x
+aws secretsmanager get-secret-value --name x; aws ssm get-parameter --cli-input-json file://x
+aws ssm get-parameters --names x --with-decryption; docker inspect --format '{{.Config.Env}}' api
+kubectl get secret db -o yaml; kubectl get secret/db -o yaml; kubectl get secrets -o yaml
+kubectl get secret db -o name -o yaml; kubectl get secret db --template x; kubectl get secret db $X
+vault kv get secret/db; vault read secret/db; gpg --export-secret-keys
+security find-generic-password -s github -w
+""".strip()
 for denied in (
+    *re.split(r"; |\n", DENIED),
     f"aws configure set aws_access_key_id {KEY}",
-    "cat .env",
-    "head -5 config/.env.production",
-    "base64 ~/.ssh/id_ed25519",
     "python3 -c \"print(open('.env').read())\"",
-    "cat /proc/self/environ",
-    "cp ~/.netrc notes.txt",
-    "cat $X; cat .env",
-    "printenv -0",
-    "env | sort",
-    "export",
-    "export -p",
-    "declare -px",
-    "declare -p API_KEY",
-    "env -0",
-    "env -u PATH A=1",
-    "node -p process.env",
     "python3 -c 'import os; print(os.environ)'",
-    "set",
-    "echo $GITHUB_TOKEN",
-    "printenv GITHUB_TOKEN",
-    "printf %s ${CLIENT_SECRET}",
-    "echo $DB_PASSWORD",
-    "echo $PGPASSWD",
-    "echo $OPENAI_API_KEY",
-    "echo $APIKEY",
-    "echo $PRIVATE_KEY",
-    "echo $PRIVATEKEY",
-    "echo $aws_credentials",
-    "git cat-file -p main:app/.env.production",
-    "gh auth token",
-    "gh auth status --show-token",
-    "git credential fill",
-    "docker inspect --format '{{.Config.Env}}' api",
-    "aws secretsmanager get-secret-value --secret-id x",
-    "aws configure export-credentials",
-    "az account get-access-token",
-    "gcloud auth application-default print-access-token",
-    "aws ssm get-parameters --names x --with-decryption",
-    "aws secretsmanager get-secret-value --name x",
-    "aws ssm get-parameter --cli-input-json file://x",
-    "gcloud auth print-access-token",
-    "gcloud secrets versions access latest --secret x",
-    "heroku config",
-    "kubectl get secret db -o yaml",
-    "kubectl get secret/db -o yaml",
-    "kubectl get secrets -o yaml",
-    "kubectl get secret db -o name -o yaml",
-    "kubectl get secret db --template x",
-    "kubectl get secret db $X",
-    "op read op://a/b",
-    "pass show mail",
-    "vault kv get secret/db",
-    "vault read secret/db",
-    "gpg --export-secret-keys",
-    "security find-generic-password -s github -w",
+    "cat $X; cat .env",
 ):
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 old, new = {"old_string": f"KEY = '{KEY}'"}, {"new_string": f"KEY = '{KEY}'"}
@@ -290,6 +278,9 @@ grep KEY= .env*
 cat .en?
 cat $FILE; echo done
 find . -name '*.p??' -exec cat {} +
+find . -name '.en?' | xargs grep KEY
+find . | xargs cat
+cat names | xargs grep KEY
 eval "$X"
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
@@ -297,6 +288,10 @@ for harmless in """
 cp .env.example .env
 cat .env.sample .env.template .env.dist src/*.py *.md
 find . -name '*.py' -exec cat {} +
+find . -name '*.py' -print0 | xargs -0 cat
+find . -name '*.py' | xargs grep -n password
+find . -type f -exec grep -n password {} +
+env | grep PATH; env | grep -iE 'path|VIRTUAL_ENV'; set | grep LANG; export -p | grep JAVA_HOME
 grep -rn password src
 ls -la ~/.ssh
 cat ~/.ssh/id_ed25519.pub

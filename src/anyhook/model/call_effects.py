@@ -10,8 +10,8 @@ import re
 from fnmatch import fnmatchcase
 
 from anyhook.model.record import Record
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.paths import PathPattern, join_path, patched_paths
+from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,13 +2,15 @@
 
 - `commands`: the commands that a line runs in the end, for guards: `read_commands`.
 - `command`, `effects`, `options`: one command, what it does to files and hosts, and its options.
-- `walk`, `scope`, `expansions`: what a shell knows at a place in a line, and what words become.
+- `walk`, `scope`, `expansions`, `values`: what a shell knows at a place, and what words become.
+- `outputs`: what commands print, as far as their text decides it.
 - `reader`, `wrapped`, `interpreters`, `builtins`, `code`: the commands and texts inside of others.
 - `paths`: paths and patterns of paths as texts.
 - `parser`: the simple commands of a line; raises where it is not certain what a shell would run.
 - `structure`: the statements of a script: pipelines, branches, loops, functions.
-- `wrappers`: the command behind `env`, `timeout`, `sudo` and the like.
-- `programs`: what the names of programs mean: builtins, wrappers, shells, interpreters.
+- `runners`: the table of programs that run others, which `wrapped` and `wrappers` read.
+- `wrappers`: the command behind `env`, `timeout`, `sudo` and the like, for conditions and checks.
+- `programs`: what the names of programs mean: builtins, shells, interpreters.
 - `words`: the words of any line, for labels and for the files that it may name.
 - `launched`: what the lines that anyhook itself writes start.
 - `path_variables`: variables with the quotes that they stand in, and their replacement.

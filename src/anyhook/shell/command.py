@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from anyhook.shell.effects import Effect, find_effects
-from anyhook.shell.expansions import VAGUE, Value
 from anyhook.shell.options import Arguments, canonical_program, find_table, read_arguments
+from anyhook.shell.values import VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,6 +38,8 @@ class Command:
             does if a `cd` fails. Empty for the directory of the call, `None` for an unknown one.
         home: The user's home, or `None`.
         is_remote: Whether it runs on another machine or in a container.
+        piped_into: The command that reads its output, behind `|`; `None` if that is not one
+            command alone.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Command:
         self.directories = directories
         self.home = home
         self.is_remote = is_remote
+        self.piped_into: Command | None = None
 
     def __repr__(self) -> str:
         words = " ".join([*self.chain, self.program or "?", *self.arguments])

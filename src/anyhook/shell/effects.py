@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
 from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program, find_name
 from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.runners import CODE_OPTIONS
+from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -8,9 +8,10 @@ and the value says that only the running shell knows it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
+from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from anyhook.shell.parser import Word
     from anyhook.shell.scope import Scope
 
-LITERAL, PATTERN, VAGUE = 0, 1, 2
-"""Kinds of values: a text, a pattern that the shell replaces by names of files, and unknown."""
 SEPARATORS = " \t\n"
 """The value of `IFS`, at which shells split what they have replaced."""
 _MAX_LENGTH = 4096
@@ -27,17 +26,6 @@ _MAX_LENGTH = 4096
 _MAX_WORDS = 64
 """Words that braces may make of one; `{a,b}{a,b}…` doubles their number each time."""
 _MAX_BRACES = 12
-
-
-class Value(NamedTuple):
-    """A word of a command after the expansions."""
-
-    text: str
-    """The word; an expansion that is not known as it is written."""
-    kind: int = LITERAL
-    """`LITERAL`, `PATTERN` or `VAGUE`."""
-    may_split: bool = False
-    """Whether it may become several words or none."""
 
 
 _PLAIN, _QUOTED, _KNOWN, _UNKNOWN, _UNKNOWN_SPLIT = range(5)
@@ -67,6 +55,9 @@ _ANSI_ESCAPE = expression(
     re.DOTALL,
 )
 _ANSI_LETTERS = dict(zip("abefnrtvE", "\a\b\x1b\f\n\r\t\v\x1b", strict=True))
+_CURRENT_BRANCH = expression(
+    r'"?(?:\$\(|`)\s*git (?:branch --show-current|rev-parse --abbrev-ref HEAD)\s*[)`]"?'
+)
 _RANGE = expression(r"(-?\d{1,5})\.\.(-?\d{1,5})(?:\.\.-?(\d{1,5}))?|([A-Za-z])\.\.([A-Za-z])")
 
 
@@ -83,6 +74,22 @@ def _ansi_character(match: re.Match[str]) -> str:
         return _ANSI_LETTERS.get(letter, letter if letter in "\\'\"?" else match[0])
     code = int(octal, 8) & 255 if octal else int(two or four or eight, 16)
     return chr(code) if code < 0x110000 else ""
+
+
+def expand_words(words: Sequence[Word], scope: Scope) -> list[Value]:
+    """Return what the words of a command become."""
+    values: list[Value] = []
+    for word in words:
+        is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
+        if is_branch and not scope.redefines(word.source):
+            values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
+        elif scope.placeholder and scope.placeholder in word.text:
+            values.append(Value(word.text, VAGUE, may_split=True))
+        elif word.is_vague or word.source[:1] == "~":
+            values += expand(word, scope)
+        else:
+            values.append(Value(word.text))
+    return values
 
 
 def expand(word: Word, scope: Scope) -> list[Value]:

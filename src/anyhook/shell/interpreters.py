@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
-from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE
+from anyhook.shell.builtins import OPEN_INPUT, PIPED_FILE, read_variables
 from anyhook.shell.code import find_awk_calls, find_calls
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program
 from anyhook.shell.programs import SHELLS
 from anyhook.shell.runners import CODE_OPTIONS
 from anyhook.shell.scope import NO_INPUT, Input
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,7 +27,6 @@ _FLAGS = expression(r"[-+][abcefhiklmnoprstuvxBCDEGHIJLOPTXY]+")
 _CRON_TIME = expression(r"^\s*(?:@\w+|(?:[\w*/,-]+\s+){4}[\w*/,-]+)\s", re.MULTILINE)
 _VALUED = frozenset({"--rcfile", "--init-file"})
 _PRINTS = frozenset({"--version", "--help"})
-_MAX_POSITIONAL = 10
 _SED_RUNS = expression(
     r"(?:^|[;{}\n])\s*(?:\d+|\$|/[^/]*/)?\s*e(?:\s+([^\n]*)|$|\n)|s([^\w\s]).*?\2.*?\2\w*e"
 )
@@ -54,26 +53,25 @@ def _run_shell(reader: Reader, call: ExpandedCall) -> None:
     script = operands[0].text if operands else ""
     if call.redirects:
         reader.commands.append(own)
+    read_variables(reader, call, wrappers)
     if call.name in _OWN_SYNTAX:
         reads_text = arguments.has_text or (not operands and call.scope.input is not NO_INPUT)
         if reads_text or arguments.is_vague:
             source = script if arguments.has_text else call.source
             reader.add_uncertain(source, call.scope, wrappers)
     elif arguments.has_text and operands and not arguments.is_vague:
-        inner = call.scope.copy()
-        # The words behind the text are `$0`, `$1` and so on.
-        for index, value in enumerate(operands[1 : _MAX_POSITIONAL + 1]):
-            inner.variables[str(index)] = value.text if value.kind != VAGUE else None
-        rest = operands[2:]
-        is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
-        for name in "@*":
-            joined = " ".join([value.text for value in rest])
-            inner.variables[name] = joined if is_known else None
-        reader.read_value(operands[0], inner, wrappers)
+        is_doubtful = operands[0].kind == VAGUE
+        reader.doubts += is_doubtful
+        reader.read_script(script, operands[1:], call.scope.copy(), wrappers)
+        reader.doubts -= is_doubtful
     elif arguments.is_vague or script == PIPED_FILE:
         reader.add_uncertain(call.source, call.scope, wrappers)
     elif arguments.reads_input or script in OPEN_INPUT:
         reader.read_input(call.scope, wrappers, call.source)
+    elif operands:
+        if not call.redirects:
+            reader.commands.append(own)
+        reader.read_written(script, operands, call.scope.copy(), wrappers)
     if len(reader.commands) == count:
         reader.commands.append(own)
 
@@ -137,6 +135,9 @@ def _run_interpreter(reader: Reader, call: ExpandedCall) -> None:
         codes = [Value(received.text or "", kind)]
     elif script == PIPED_FILE and not codes:
         reader.add_uncertain(call.source, call.scope, (*call.wrappers, own))
+    written = call.scope.written(script).text
+    if written is not None and not codes:
+        codes = [Value(written)]
     for code in codes:
         calls = find_calls(code.text)
         for words in calls.words:
@@ -226,6 +227,15 @@ def _run_later(reader: Reader, call: ExpandedCall) -> None:
     reader.read_input(call.scope, (*call.wrappers, own), call.source)
 
 
+def _run_capsh(reader: Reader, call: ExpandedCall) -> None:
+    """Add `capsh`, and the shell to which it hands the words behind `--`."""
+    own = reader.add(call)
+    texts = [value.text for value in call.values]
+    if "--" in texts:
+        words = [Value("bash"), *call.values[texts.index("--") + 1 :]]
+        reader.run(call._replace(values=words, wrappers=(*call.wrappers, own), redirects=()))
+
+
 INTERPRETER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys((*SHELLS, "cmd"), _run_shell),
     **dict.fromkeys(CODE_OPTIONS, _run_interpreter),
@@ -238,5 +248,6 @@ INTERPRETER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(("at", "batch"), _run_later),
     **dict.fromkeys(("expect", "tclsh"), _run_tcl),
     "crontab": _run_crontab,
+    "capsh": _run_capsh,
 }
 """Program to the function that adds what it runs."""

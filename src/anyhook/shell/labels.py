@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from anyhook.shell.programs import (
     KEYWORDS,
-    OPERAND_WRAPPERS,
     PACKAGE_RUNNERS,
     SHELLS,
     TASK_RUNNERS,
-    WRAPPERS,
     base_name,
     is_interpreter,
 )
+from anyhook.shell.runners import RUNNERS, STRIPPED
 from anyhook.shell.words import split_tokens
 
 if TYPE_CHECKING:
@@ -26,9 +25,14 @@ SCRIPT_SUFFIXES = tuple(
     ".py .sh .bash .zsh .fish .js .mjs .cjs .ts .mts .rb .pl .php .lua .ps1 .exe .cmd .bat".split()
 )
 _LABELLED_WITH_TASK = TASK_RUNNERS | {"git", "gh"}
-_BEFORE_PROGRAM = frozenset(
-    SHELLS | KEYWORDS | PACKAGE_RUNNERS | (WRAPPERS.keys() - OPERAND_WRAPPERS)
-) | {"for", "run", "dlx", "eval"}
+_WRAPPERS = frozenset(
+    [
+        name
+        for name, runner in RUNNERS.items()
+        if runner.in_conditions == STRIPPED and (runner.has_number or not runner.operands)
+    ]
+)
+_BEFORE_PROGRAM = SHELLS | KEYWORDS | PACKAGE_RUNNERS | _WRAPPERS | {"for", "run", "dlx", "eval"}
 """Words that may precede the program that does the work."""
 _SETUP_COMMANDS = frozenset({"cd", "source", ".", "export", "set"})
 """Commands that prepare for the program, with one operand."""

@@ -27,48 +27,6 @@ PACKAGE_RUNNERS = frozenset("bun bunx npx pipx pnpx poetry uv uvx".split())
 """Programs that run a program of a package."""
 _INTERPRETER = re.compile(r"(?:.*/)?(?:python|pypy|node|ruby|perl|php|lua|bun|deno)[\d.]*\Z")
 
-WRAPPERS = {
-    "builtin": "",
-    "busybox": "",
-    "caffeinate": "tw",
-    "chroot": "",
-    "chrt": "TPD",
-    "command": "",
-    "doas": "uC",
-    "env": "uC",
-    "exec": "a",
-    "faketime": "f",
-    "fakeroot": "lsib",
-    "flock": "wE",
-    "gosu": "",
-    "ionice": "cnpPu",
-    "ltrace": "aADeFlnopsuxX",
-    "nice": "",
-    "nohup": "",
-    "pkexec": "u",
-    "proxychains": "f",
-    "proxychains4": "f",
-    "setsid": "",
-    "stdbuf": "ioe",
-    "strace": "abeEIoOpPsSuUX",
-    "su-exec": "",
-    "sudo": "ugCDhpRrTtU",
-    "taskset": "",
-    "time": "fo",
-    "timeout": "ks",
-    "torsocks": "",
-    "toybox": "",
-    "unbuffer": "",
-    "valgrind": "",
-    "watch": "",
-    "winpty": "",
-    "xargs": "adEILnPs",
-    "xvfb-run": "enspw",
-}
-"""Programs that run their arguments as a command, with the letters of options that take a value."""
-OPERAND_WRAPPERS = frozenset("chroot chrt faketime flock gosu su-exec taskset".split())
-"""Wrappers that take one operand of their own in front of the command."""
-
 
 def base_name(word: str) -> str:
     """Return the last part of a path, of any system; the word itself if it has none."""

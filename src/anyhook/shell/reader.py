@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
 from anyhook.shell.command import Command
-from anyhook.shell.expansions import LITERAL, VAGUE, Value
 from anyhook.shell.options import canonical_program, find_table
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.programs import base_name
 from anyhook.shell.runners import PROGRAMS_WITH_TEXTS, TEXT_OPTIONS
-from anyhook.shell.scope import NO_INPUT
+from anyhook.shell.scope import NO_INPUT, UNKNOWN_INPUT
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,6 +31,7 @@ _MAX_DEPTH = 12
 """Texts and wrappers inside each other."""
 _MAX_COMMANDS = 4096
 _MAX_SOURCE = 200
+_MAX_POSITIONAL = 10
 _GIT_ALIAS = expression(r"alias\.([\w-]+)=(.*)", re.DOTALL)
 _GIT_RUNS = expression(
     r"(?:core\.(?:pager|editor|sshcommand|askpass|fsmonitor|alternaterefscommand)|sequence\.editor"
@@ -136,6 +137,43 @@ class Reader:
         kind = max([value.kind for value in values], default=LITERAL)
         self.read_value(Value(" ".join([value.text for value in values]), kind), scope, wrappers)
 
+    def read_script(
+        self,
+        text: str,
+        arguments: Sequence[Value],
+        scope: Scope,
+        wrappers: tuple[Command, ...],
+    ) -> None:
+        """Add the commands of a script, of which the arguments are `$0`, `$1` and so on."""
+        for index, value in enumerate(arguments[: _MAX_POSITIONAL + 1]):
+            scope.variables[str(index)] = value.text if value.kind != VAGUE else None
+        rest = arguments[1:]
+        is_known = all(value.kind != VAGUE and " " not in value.text for value in rest)
+        for name in "@*":
+            joined = " ".join([value.text for value in rest])
+            scope.variables[name] = joined if is_known else None
+        self.read_text(text, scope, wrappers)
+
+    def read_written(
+        self,
+        path: str,
+        arguments: Sequence[Value] | None,
+        scope: Scope,
+        wrappers: tuple[Command, ...],
+    ) -> None:
+        """Add the commands of a script if the line has written it; `source` gives no arguments."""
+        written = scope.written(path)
+        if written.text is None:
+            return
+        # A script that runs itself is not read again.
+        before = dict(scope.files)
+        scope.write_file(path, UNKNOWN_INPUT)
+        if arguments is None:
+            self.read_text(written.text, scope, wrappers)
+        else:
+            self.read_script(written.text, arguments, scope, wrappers)
+        scope.files.update(before)
+
     def read_input(self, scope: Scope, wrappers: tuple[Command, ...], source: str) -> None:
         """Add what a shell runs that reads its standard input."""
         received = scope.input
@@ -221,7 +259,9 @@ class Reader:
             return
         if name in scope.functions and self.waiting_shells and scope.input is not NO_INPUT:
             self.add_uncertain(call.source, scope, call.wrappers)
-        self.add(call)
+        own = self.add(call)
+        if "/" in text:
+            self.read_written(text, call.values, scope.copy(), (*call.wrappers, own))
 
     def read_options(
         self, command: Command, scope: Scope, options: Mapping[str, Sequence[Value]] | None = None
@@ -302,6 +342,8 @@ def _text_of_option(key: str, value: Value) -> str:
             program = runs[1].lstrip("!")
             return "" if _GIT_NO_PROGRAM.fullmatch(program) else program
         return text if value.kind == VAGUE and text[:1] in "$`" else ""
+    if key == "mapfile":
+        return f'{text} "$INDEX" "$LINE"'
     if key in {"ssh", "scp"}:
         proxy = _SSH_RUNS.match(text)
         return proxy[1] if proxy else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 WORDS, TEXT = "words", "text"
+KEPT, STRIPPED, DOUBTED = "kept", "stripped", "doubted"
 
 
 class Runner(NamedTuple):
@@ -23,20 +24,44 @@ class Runner(NamedTuple):
     """Whether the command runs on another machine or in a container."""
     is_typed: bool = False
     """Whether the words are typed into a program that runs already, and perhaps is a shell."""
+    in_conditions: str = KEPT
+    """What a condition such as `if: "Bash(rm *)"` makes of it: it looks at the command behind it
+    (`STRIPPED`), covers everything (`DOUBTED`), or looks at the words as they are (`KEPT`).
+
+    Claude Code strips `timeout`, `time`, `nice`, `nohup`, `stdbuf` and a bare `xargs`, keeps `npx`,
+    `docker exec` and other runners of environments, and covers a command that it cannot read.
+    Conditions choose which guards run, so others that only change how a program runs are stripped
+    as well, and what has too many forms is doubted.
+    (Source: code.claude.com/docs/en/permissions, "Process wrappers".)
+    """
+    has_number: bool = False
+    """Whether its operand is a number or a duration, by which conditions and labels know it."""
+    shell_options: tuple[str, ...] = ()
+    """Options with which it hands its arguments to a shell, or starts one."""
 
 
 _PLAIN = Runner()
+_STRIPPED = Runner(in_conditions=STRIPPED)
+_DOUBTED = Runner(in_conditions=DOUBTED)
 _ONE_OPERAND = Runner(operands=1)
 _CONTAINER = Runner(operands=1, is_shown=True, is_remote=True)
+_REMOTE_SHELL = Runner(TEXT, operands=1, is_shown=True, is_remote=True, in_conditions=DOUBTED)
 
 RUNNERS: dict[str, Runner] = {
     **dict.fromkeys(
-        "- builtin busybox bwrap caffeinate catchsegv cgexec choom chronic command"
-        " dbus-run-session doas eatmydata entr exec fakeroot firejail ionice ltrace nice"
-        " nocorrect noglob nohup npx nsenter parallel pkexec prlimit proxychains rlwrap run0"
-        " setpriv setsid start-stop-daemon stdbuf strace systemd-run time torsocks toybox"
-        " unbuffer unshare uvx valgrind winpty xargs xvfb-run ld.so ld-linux.so.2"
-        " ld-linux-x86-64.so.2 ld-linux-aarch64.so.1".split(),
+        "builtin busybox caffeinate command exec fakeroot ionice ltrace nice nohup pkexec"
+        " proxychains proxychains4 setsid stdbuf strace time torsocks toybox unbuffer valgrind"
+        " winpty xargs xvfb-run".split(),
+        _STRIPPED,
+    ),
+    **dict.fromkeys(
+        "bwrap dbus-run-session firejail nsenter parallel run0 setpriv systemd-run unshare".split(),
+        _DOUBTED,
+    ),
+    **dict.fromkeys(
+        "- catchsegv cgexec choom chronic eatmydata entr nocorrect noglob npx prlimit rlwrap"
+        " start-stop-daemon uvx ld.so ld-linux.so.2 ld-linux-x86-64.so.2"
+        " ld-linux-aarch64.so.1".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
@@ -49,17 +74,22 @@ RUNNERS: dict[str, Runner] = {
         _PLAIN,
     ),
     **dict.fromkeys(
-        "arch-chroot chroot chrt faketime flock gosu repeat setarch su-exec taskset"
-        " timeout".split(),
+        "chroot chrt faketime flock gosu su-exec taskset".split(),
+        Runner(operands=1, in_conditions=STRIPPED),
+    ),
+    **dict.fromkeys(
+        ("arch-chroot|repeat|direnv exec|aws-vault exec|chamber exec|rustup run").split("|"),
         _ONE_OPERAND,
     ),
-    **dict.fromkeys(("direnv exec", "aws-vault exec", "chamber exec", "rustup run"), _ONE_OPERAND),
-    "sudo": Runner(assigns=True),
-    "env": Runner(assigns=True),
-    "eval": Runner(TEXT),
-    "watch": Runner(TEXT),
-    "ssh": Runner(TEXT, operands=1, is_shown=True, is_remote=True),
-    "rsh": Runner(TEXT, operands=1, is_shown=True, is_remote=True),
+    "setarch": Runner(operands=1, in_conditions=DOUBTED),
+    "timeout": Runner(operands=1, in_conditions=STRIPPED, has_number=True),
+    "sudo": Runner(assigns=True, in_conditions=STRIPPED, shell_options=("--shell", "--login")),
+    "doas": Runner(in_conditions=STRIPPED, shell_options=("-s",)),
+    "env": Runner(assigns=True, in_conditions=STRIPPED),
+    "eval": Runner(TEXT, in_conditions=DOUBTED),
+    "watch": Runner(TEXT, in_conditions=STRIPPED),
+    "ssh": _REMOTE_SHELL,
+    "rsh": _REMOTE_SHELL,
     "adb shell": Runner(TEXT, is_shown=True, is_remote=True),
     "hyperfine": Runner(TEXT),
     **dict.fromkeys(
@@ -70,7 +100,7 @@ RUNNERS: dict[str, Runner] = {
         _CONTAINER,
     ),
     "git submodule foreach": Runner(TEXT, is_shown=True),
-    "screen": Runner(is_shown=True),
+    "screen": Runner(is_shown=True, in_conditions=DOUBTED),
     **dict.fromkeys(
         (
             "tmux new-session|tmux new-window|tmux split-window|tmux respawn-pane"
@@ -99,7 +129,7 @@ TMUX_ALIASES = {
 WRAPPER_NAMES = frozenset(
     {
         *[name.partition(" ")[0] for name in RUNNERS],
-        *"podman nerdctl oc k3s gxargs gtimeout genv gtime linux32 linux64 proxychains4".split(),
+        *"podman nerdctl oc k3s gxargs gtimeout genv gtime linux32 linux64".split(),
         *"mamba micromamba bunx pnpx".split(),
     }
 )
@@ -114,6 +144,7 @@ TEXT_OPTIONS = {
     "git filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter"
     " --commit-filter --tag-name-filter --setup",
     "script": "--command",
+    "mapfile": "-C",
     "su": "--command --session-command",
     "runuser": "--command --session-command",
     "flock": "--command",

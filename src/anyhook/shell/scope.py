@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
+from anyhook.shell.paths import join_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from anyhook.shell.values import Value
 
 MAX_DIRECTORIES = 4
 """Directories in which a place may be; of more of them none is known."""
@@ -37,14 +40,25 @@ class Redirect(NamedTuple):
 class Input:
     """The standard input of a command: nothing, a known text, or an unknown one.
 
-    If it is not certain, an expansion may change the text.
+    If it is not certain, an expansion may change the text. The names of files that `find` prints
+    are known as patterns; if they are not certain, a part of a name may be another one. The source
+    is the text of that `find`.
     """
 
-    __slots__ = ("is_certain", "text")
+    __slots__ = ("files", "is_certain", "source", "text")
 
-    def __init__(self, text: str | None = None, *, is_certain: bool = True) -> None:
+    def __init__(
+        self,
+        text: str | None = None,
+        *,
+        is_certain: bool = True,
+        files: Sequence[Value] = (),
+        source: str = "",
+    ) -> None:
         self.text = text
         self.is_certain = is_certain
+        self.files = files
+        self.source = source
 
 
 NO_INPUT = Input("")
@@ -65,6 +79,7 @@ class Scope:
         input: The standard input of the next command.
         base_input: The standard input of the text.
         exits_on_error: Whether the shell ends when a command fails (`set -e`).
+        files: Texts of the files that the line has written; all scopes of a line share them.
         placeholder: What `xargs` or `parallel` replaces by a word of its input; empty outside.
     """
 
@@ -73,6 +88,7 @@ class Scope:
         "base_input",
         "directory",
         "exits_on_error",
+        "files",
         "fixed",
         "functions",
         "home",
@@ -90,6 +106,7 @@ class Scope:
         self.aliases: dict[str, str] = {}
         self.functions: set[str] = set()
         self.fixed: set[str] = set()
+        self.files: dict[str, Input] = {}
         self.input = self.base_input = NO_INPUT
         self.exits_on_error = False
         self.placeholder = ""
@@ -107,10 +124,26 @@ class Scope:
         copy.aliases = self.aliases
         copy.functions = self.functions
         copy.fixed = self.fixed
+        copy.files = self.files
         copy.input = copy.base_input = self.input
         copy.exits_on_error = self.exits_on_error
         copy.placeholder = self.placeholder
         return copy
+
+    def write_file(self, path: str, output: Input, *, appends: bool = False) -> None:
+        """Keep what the line writes to a file, if that is known."""
+        name = join_path(self.directory or "", path)
+        if output.text is not None and output.is_certain:
+            # What was in the file is not known if the line has not written that, too.
+            before = self.files.get(name, UNKNOWN_INPUT) if appends else NO_INPUT
+            is_whole = before.text is not None and before.is_certain
+            self.files[name] = Input(f"{before.text or ''}{output.text}", is_certain=is_whole)
+        elif not appends:
+            self.files.pop(name, None)
+
+    def written(self, path: str) -> Input:
+        """Return what the line has written to a file; if it did not, that is not known."""
+        return self.files.get(join_path(self.directory or "", path), UNKNOWN_INPUT)
 
     def redefines(self, source: str) -> bool:
         """Return whether a word of some commands may mean something else than the usual program.

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from anyhook.expressions import expression
 from anyhook.shell.builtins import SHARED
-from anyhook.shell.expansions import (
-    LITERAL,
-    PATTERN,
-    VAGUE,
-    Value,
-    expand,
-    expand_assignment,
-    expand_text,
-)
+from anyhook.shell.expansions import expand, expand_assignment, expand_text, expand_words
+from anyhook.shell.outputs import known_output
 from anyhook.shell.reader import ExpandedCall, Reader
 from anyhook.shell.scope import MAX_DIRECTORIES, UNKNOWN_INPUT, Input, Redirect, Scope
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,18 +25,20 @@ _BRANCHES = frozenset({"elif", "else"})
 _SUBSHELL, _SUBSTITUTION, _ARITHMETIC, _FUNCTION = "(", "$(", "((", "()"
 _CHANGES_DIRECTORY = frozenset({"cd", "chdir", "pushd", "popd"})
 _CHANGES_SHELL = SHARED | {"builtin", "command"}
-_CONDITIONAL = frozenset({"&&", "||", "|", "|&", "&", "!"})
+_PIPES = frozenset({"|", "|&"})
+_CONDITIONAL = frozenset({"&&", "||", "&", "!", *_PIPES})
 """Operators beside which the failure of a command need not end a shell with `set -e`."""
-_NEED_NOT_MOVE = frozenset({"||", "|", "|&", "!"})
+_NEED_NOT_MOVE = frozenset({"||", "!", *_PIPES})
 """Operators in front of a `cd` behind which the shell may be where it was, without a failure."""
 _LEAVES = frozenset({"exit", "return"})
 _DUPLICATES = frozenset({">&", "<&"})
 _POSITIONAL = dict.fromkeys("0123456789@*")
 """The arguments, which are others in a function."""
 _READS = frozenset({"<", "<>", "0<", "0<>"})
-_CURRENT_BRANCH = expression(
-    r'"?(?:\$\(|`)\s*git (?:branch --show-current|rev-parse --abbrev-ref HEAD)\s*[)`]"?'
-)
+_KEEPS_OUTPUT = frozenset({">", ">|", ">>", "1>", "1>|", "1>>", "&>", "&>>"})
+_KEEPS_TEXT = frozenset("cat chmod chown echo printf tee touch".split())
+"""Programs of which it is known what they write, or that leave the text of a file."""
+_NO_NEWLINE = frozenset({"-n", "-ne", "-en"})
 
 Directories = tuple[str | None, ...]
 
@@ -71,6 +66,7 @@ class _Line:
         last_output: What the last command printed.
         before: Where the shell was in front of the next command.
         moved: Where the shell is if each `cd` in this list succeeds, and if one fails.
+        sole: What the last command runs, if that is one command.
     """
 
     __slots__ = (
@@ -82,6 +78,7 @@ class _Line:
         "moved",
         "operator",
         "redirects",
+        "sole",
     )
 
     def __init__(self, before: Directories) -> None:
@@ -93,6 +90,7 @@ class _Line:
         self.last_output = UNKNOWN_INPUT
         self.before = before
         self.moved: tuple[Directories, Directories] | None = None
+        self.sole: Command | None = None
 
 
 def walk(
@@ -182,6 +180,7 @@ class _Walk:
     # --- compound commands ---------------------------------------------------------------------
 
     def _push(self, keyword: str) -> None:
+        self.line.sole = None
         self.frames.append(_Frame(keyword, self.scope.copy(), self.is_function, self.line))
         if self.is_function:
             self.scope.variables.update(_POSITIONAL)
@@ -273,7 +272,8 @@ class _Walk:
         if kind in _DUPLICATES and (value.text.isdigit() or value.text == "-"):
             return
         if operator in _READS:
-            line.input = Input("") if value.text == "/dev/null" else UNKNOWN_INPUT
+            written = self.scope.written(value.text) if value.kind == LITERAL else UNKNOWN_INPUT
+            line.input = Input("") if value.text == "/dev/null" else written
         # `((count > $limit))` compares two numbers.
         is_comparison = self.reader.arithmetics and (value.kind == VAGUE or "/" not in value.text)
         if is_comparison:
@@ -301,17 +301,7 @@ class _Walk:
             if self.moves_in_loop:
                 scope.add_directories((None,))
             return
-        values: list[Value] = []
-        for word in words:
-            is_branch = words[0].text == "git" and _CURRENT_BRANCH.fullmatch(word.source)
-            if is_branch and not scope.redefines(word.source):
-                values.append(Value("HEAD"))  # its name is neither an option nor a forced refspec
-            elif scope.placeholder and scope.placeholder in word.text:
-                values.append(Value(word.text, VAGUE, may_split=True))
-            elif word.is_vague or word.source[:1] == "~":
-                values += expand(word, scope)
-            else:
-                values.append(Value(word.text))
+        values = expand_words(words, scope)
         if self.skips_word:
             del values[:1]
         self.precedes_time = self.skips_word = False
@@ -327,9 +317,44 @@ class _Walk:
         if program in _CHANGES_SHELL and inner is not scope:
             scope.input = inner.input
             inner = scope
+        count = len(self.reader.commands)
         self.reader.run(ExpandedCall("", values, inner, self.wrappers, step.source, redirects))
+        commands = self.reader.commands[count:]
+        sole = commands[0] if len(commands) == 1 else None
+        if line.sole is not None and line.operator in _PIPES:
+            line.sole.piped_into = sole
+        line.sole = sole
         line.last_program = program
-        line.last_output = _output(values, received)
+        line.last_output = known_output(line.sole, values, received, scope)
+        if scope.files:
+            self._forget_files(commands)
+        self._keep_files(values, redirects, inner)
+
+    def _forget_files(self, commands: Sequence[Command]) -> None:
+        """Forget the texts of files that `cp` or the like writes again."""
+        for command in commands:
+            if command.program not in _KEEPS_TEXT:
+                for path in command.written_paths:
+                    self.scope.files.pop(path, None)
+
+    def _keep_files(
+        self, values: Sequence[Value], redirects: Sequence[Redirect], scope: Scope
+    ) -> None:
+        """Keep what a command writes to files: `echo 'rm x' > a.sh`, `tee a.sh << END`."""
+        texts = [value.text for value in values]
+        output = self.line.last_output
+        ends_line = texts[:1] == ["echo"] and not _NO_NEWLINE.issuperset(texts[1:2])
+        if ends_line and output.text is not None:
+            output = Input(f"{output.text}\n", is_certain=output.is_certain)
+        for redirect in redirects:
+            if redirect.certain and redirect.operator in _KEEPS_OUTPUT:
+                appends = redirect.operator.endswith(">>")
+                scope.write_file(redirect.target, output, appends=appends)
+        if texts[:1] == ["tee"]:
+            appends = not {"-a", "--append"}.isdisjoint(texts)
+            for value in values[1:]:
+                if value.kind == LITERAL and value.text[:1] != "-":
+                    scope.write_file(value.text, output, appends=appends)
 
     # --- operators -----------------------------------------------------------------------------
 
@@ -337,7 +362,7 @@ class _Walk:
         operator, line = step.text, self.line
         if line.assignments:
             # One behind an operator may not be reached.
-            is_conditional = line.operator in {"&&", "||", "|", "|&"}
+            is_conditional = line.operator in {"&&", "||", *_PIPES}
             for word in line.assignments:
                 name, text = expand_assignment(word, self.scope)
                 is_unknown = is_conditional or name in self.scope.fixed
@@ -348,7 +373,7 @@ class _Walk:
         # There `set -e` runs in a subshell, or only perhaps.
         if line.last_program == "set" and not {operator, line.operator}.isdisjoint(_CONDITIONAL):
             self.scope.exits_on_error = False
-        if operator in {"|", "|&"}:
+        if operator in _PIPES:
             self.scope.input = line.last_output
             self.scope.set_directories(line.before)  # it ran in a subshell
         else:
@@ -405,38 +430,3 @@ _HANDLERS = {
     "pattern": _Walk.on_branch,
 }
 """Kind of a step to the method that handles it."""
-
-
-def _output(values: Sequence[Value], received: Input | None) -> Input:
-    """Return what a command prints, if its text decides it."""
-    if not values or any(value.kind == PATTERN for value in values):
-        return UNKNOWN_INPUT
-    is_certain = all(value.kind == LITERAL for value in values)
-    program, *arguments = [value.text for value in values]
-    if program == "cat" and not arguments and received is not None and received.is_certain:
-        return received
-    if program == "echo":
-        while arguments and arguments[0] in {"-n", "-e", "-E", "-ne", "-en"}:
-            del arguments[0]
-        text = " ".join(arguments)
-        return UNKNOWN_INPUT if "\\" in text else Input(text, is_certain=is_certain)
-    if program == "printf" and arguments:
-        return Input(_printf(arguments[0], arguments[1:]), is_certain=is_certain)
-    return UNKNOWN_INPUT
-
-
-def _printf(template: str, arguments: list[str]) -> str | None:
-    """Return what `printf` prints; `None` if the template is more than texts and `%s`."""
-    template = template.replace("\\n", "\n").replace("\\t", "\t").replace("\\0", "\0")
-    count = template.count("%s")
-    if "\\" in template or template.count("%") > count:
-        return None
-    if not count:
-        return template
-    pieces: list[str] = []
-    parts = template.split("%s")
-    while arguments or not pieces:
-        batch = [*arguments[:count], *[""] * (count - len(arguments)), ""]
-        del arguments[:count]
-        pieces += [part + value for part, value in zip(parts, batch, strict=True)]
-    return "".join(pieces)

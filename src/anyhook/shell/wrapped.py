@@ -11,13 +11,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.shell.builtins import change_directory
-from anyhook.shell.expansions import LITERAL, PATTERN, VAGUE, Value
 from anyhook.shell.options import (
-    FIND_WITHOUT_TESTS,
     NO_OPTIONS,
     canonical_program,
-    find_name,
     find_table,
+    found_files,
     read_arguments,
 )
 from anyhook.shell.parser import ASSIGNMENT
@@ -30,6 +28,7 @@ from anyhook.shell.runners import (
     Runner,
 )
 from anyhook.shell.scope import NO_INPUT, Redirect, Scope
+from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,9 +42,11 @@ _IN_THIS_SHELL = frozenset({"builtin", "command"})
 _CONTAINERS = frozenset({"docker", "podman", "nerdctl"})
 _PACKAGE_RUNNERS = frozenset({"npx", "uvx", "bunx", "pnpx"})
 _KEEPS_WORDS = frozenset(
-    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null".split()
+    "--max-args --no-run-if-empty --verbose --max-procs --max-chars --exit --null -I"
+    " --replace".split()
 )
 """Options of `xargs` that change nothing in the words that it adds."""
+_SEARCHES = frozenset({"grep", "egrep", "fgrep", "rg"})
 _SPLIT_OPTION = "--split-string"
 """Option of `env` whose value is split into words, in front of the others."""
 _QUOTES = frozenset("'\"\\")
@@ -182,8 +183,7 @@ def _run_without_command(
     reader: Reader, inner: ExpandedCall, runner: Runner, own: Command, is_doubtful: bool
 ) -> None:
     """Add what a program runs that was given no command: `ssh host < script`, `sudo -s`."""
-    starts_shell = own.program == "sudo" and not {"--shell", "--login"}.isdisjoint(own.read.options)
-    if is_doubtful or starts_shell:
+    if is_doubtful or own.read.has(*runner.shell_options):
         reader.add_uncertain(inner.source, inner.scope, inner.wrappers)
     elif runner.is_remote and runner.kind == TEXT:
         reader.read_input(inner.scope, inner.wrappers, inner.source)
@@ -200,6 +200,8 @@ def _run_words(reader: Reader, inner: ExpandedCall, own: Command) -> None:
             reader.run(inner._replace(values=(), redirects=(redirect,)))
         scope = scope.copy()
         words = _with_input(own, words, scope)
+        if scope.input.source:
+            inner = inner._replace(source=f"{scope.input.source} | {inner.source}")
         scope.input = NO_INPUT
     elif program == "parallel":
         _run_parallel(reader, inner, own)
@@ -229,7 +231,8 @@ def _run_parallel(reader: Reader, inner: ExpandedCall, own: Command) -> None:
     # It replaces `{}`, `{.}`, `{1}`, …
     # Its input may hold several words, and whatever the shell reads in them.
     scope.placeholder = _placeholder_of(own) or "{"
-    template = _with_placeholder(inner.values[:end], scope.placeholder)
+    unknown = Value(scope.placeholder, VAGUE)
+    template = _with_names(inner.values[:end], scope.placeholder, [unknown])
     if template == list(inner.values[:end]):
         template.append(Value("{}", VAGUE))
     reader.read_joined(template, scope, inner.wrappers)
@@ -244,19 +247,21 @@ def _placeholder_of(own: Command) -> str:
     return values[-1] if values else ""
 
 
-def _with_placeholder(words: Sequence[Value], placeholder: str) -> list[Value]:
-    return [
-        value._replace(kind=VAGUE, may_split=False) if placeholder in value.text else value
-        for value in words
-    ]
-
-
 def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]:
     """Return the words of a command with those that `xargs` adds; note its placeholder."""
     options = xargs.read.options
-    if placeholder := _placeholder_of(xargs):
-        scope.placeholder = placeholder
-        return _with_placeholder(words, placeholder)
+    placeholder = _placeholder_of(xargs)
+    scope.placeholder = placeholder or scope.placeholder
+    files = scope.input.files if options.keys() <= _KEEPS_WORDS else ()
+    are_whole = bool(files) and scope.input.is_certain and "--null" in options
+    if placeholder:
+        return _with_names(words, placeholder, files if are_whole else [Value(placeholder, VAGUE)])
+    unknown = Value("{}", VAGUE, may_split=True)
+    if are_whole:
+        return [*words, *files]
+    # Of other programs, the last word may be something else than a name in front of it.
+    if files and words[0].text in _SEARCHES:
+        return [*words, unknown, *files]
     text = scope.input.text
     separator = "\0" if "--null" in options else None
     is_plain = separator is not None or (text is not None and _QUOTES.isdisjoint(text))
@@ -265,7 +270,7 @@ def _with_input(xargs: Command, words: list[Value], scope: Scope) -> list[Value]
             is_known = scope.input.is_certain or _EXPANSIONS.isdisjoint(word)
             words = [*words, Value(word, LITERAL if is_known else VAGUE, may_split=not is_known)]
         return words
-    return [*words, Value("{}", VAGUE, may_split=True)]
+    return [*words, unknown]
 
 
 def _run_tmux(reader: Reader, call: ExpandedCall) -> None:
@@ -314,21 +319,21 @@ def _run_find(reader: Reader, call: ExpandedCall) -> None:
 
 def _with_files(command: list[Value], find: Command) -> list[Value]:
     """Return a command of `find -exec` with what `{}` stands for."""
-    roots = find.read.operands or [Value(".")]
-    options = find.read.options
-    name = find_name(options)
-    below = "/**" if name is None else f"/**/{name.text}"
-    reaches_roots = options.keys() <= FIND_WITHOUT_TESTS
-    words: list[Value] = []
-    for value in command:
-        if value.text != "{}":
-            words.append(value._replace(kind=VAGUE) if "{}" in value.text else value)
-        elif any(root.kind == VAGUE for root in roots) or "-execdir" in options:
-            words.append(Value("{}", VAGUE))
+    is_elsewhere = find.read.has("-execdir")
+    files = [Value("{}", VAGUE)] if is_elsewhere else found_files(find.read)
+    return _with_names(command, "{}", files)
+
+
+def _with_names(words: Sequence[Value], placeholder: str, names: Sequence[Value]) -> list[Value]:
+    """Return words with names in place of a placeholder; next to other characters it is unknown."""
+    replaced: list[Value] = []
+    for word in words:
+        if word.text == placeholder:
+            replaced += names
         else:
-            words += [root._replace(kind=PATTERN) for root in roots if reaches_roots]
-            words += [Value(f"{root.text}{below}", PATTERN) for root in roots]
-    return words
+            is_vague = placeholder in word.text
+            replaced.append(word._replace(kind=VAGUE, may_split=False) if is_vague else word)
+    return replaced
 
 
 def _run_fd(reader: Reader, call: ExpandedCall) -> None:
@@ -343,9 +348,28 @@ def _run_fd(reader: Reader, call: ExpandedCall) -> None:
             reader.add_uncertain(call.source, call.scope, inner.wrappers)
 
 
+def _run_as_user(reader: Reader, call: ExpandedCall) -> None:
+    """Add `runuser`, and the command behind its option `-u`."""
+    own = reader.add(call)
+    if own.read.has("--user"):
+        inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+        reader.run(inner._replace(values=own.read.operands))
+
+
+def _run_parts(reader: Reader, call: ExpandedCall) -> None:
+    """Add `run-parts`, and the programs of its directory."""
+    own = reader.add(call)
+    if own.read.operands and not own.read.has("--test", "--list"):
+        inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
+        program = Value(f"{own.read.operands[0].text}/*", PATTERN)
+        reader.run(inner._replace(values=[program, *own.read.values("--arg")]))
+
+
 WRAPPER_HANDLERS: dict[str, Callable[[Reader, ExpandedCall], None]] = {
     **dict.fromkeys(WRAPPER_NAMES, _run_wrapper),
     "tmux": _run_tmux,
+    "runuser": _run_as_user,
+    "run-parts": _run_parts,
     **dict.fromkeys(("find", "gfind"), _run_find),
     **dict.fromkeys(("fd", "fdfind"), _run_fd),
 }

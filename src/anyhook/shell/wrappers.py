@@ -8,33 +8,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.expressions import expression
+from anyhook.shell.options import NO_OPTIONS, find_table, read_arguments, takes_values
 from anyhook.shell.parser import ASSIGNMENT, UnreadableError
-from anyhook.shell.programs import OPERAND_WRAPPERS, SHELLS, WRAPPERS
+from anyhook.shell.programs import SHELLS
+from anyhook.shell.runners import DOUBTED, RUNNERS, STRIPPED, TEXT, TEXT_OPTIONS
+from anyhook.shell.values import LITERAL, VAGUE, Value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from anyhook.shell.options import Arguments
     from anyhook.shell.parser import Word
+    from anyhook.shell.runners import Runner
 
-_TEXT_OPTIONS = {
-    "env": ("S", "--s"),
-    "flock": ("c", "--c"),
-    "sudo": ("si", "--s"),
-    "doas": ("s", "--s"),
-}
-"""Options of wrappers (letters, beginning of long ones) that hand the rest to a shell, or split it
-into words once more."""
-_DURATION = expression(r"[0-9][0-9.]*[smhd]?")
-_PRINTS_PATH = expression(r"-\w*[vV]")
-"""Options with which `command` prints where a program is instead of running it."""
+_OWN_WORD = expression(rf"(?:-|[0-9][0-9.]*[smhd]?)\Z|{ASSIGNMENT.pattern}")
+"""Numbers, durations and assignments in front of a command."""
+_DASH = expression(r"-\Z")
+_SURE_OPTIONS = frozenset({"chroot", "nice", "torsocks", "watch"})
+"""Wrappers whose long options are read as the table says. Those of others that have options with
+values differ between releases, and a condition covers every doubt."""
 _SHELL_SYNTAX = expression(r"[;&|`$()<>\n]")
 
-_RUNS_TEXT = frozenset(
-    "eval trap alias su ssh rsh parallel sem script runuser sg at batch"
-    " setarch setpriv nsenter unshare systemd-run bwrap firejail dbus-run-session cmd"
-    " run0 screen tmux".split()
-)
-"""Programs that hand a text to a shell, or whose options are too many to know their values."""
+_RUNS_TEXT = frozenset("trap alias su sem script runuser sg at batch cmd tmux".split())
+"""Programs that hand a text to a shell, of those that are not in the table."""
 _RUNNING_OPTIONS = {
     "find": expression(r"-(?:exec|ok)(?:dir)?"),
     "fd": expression(r"-\w*[xX].*|--exec.*"),
@@ -57,80 +53,70 @@ def unwrap(words: list[Word]) -> list[Word]:
         UnreadableError: If it is not certain where that command begins.
     """
     start = 0
-    while start < len(words) and _program_name(words[start]) in WRAPPERS:
+    values: list[Value] = []
+    while start < len(words):
         name = _program_name(words[start])
-        inner = _inner_start(name, words, start + 1)
+        runner = RUNNERS.get(name)
+        if runner is None or runner.in_conditions != STRIPPED:
+            break
+        values = values or [_value(word) for word in words]
+        inner = _inner_start(name, runner, values, start + 1)
         if inner is None:
             return words[start:]
         # `watch` joins its arguments and hands them to a shell.
-        if name == "watch" and any(_SHELL_SYNTAX.search(word.text) for word in words[inner:]):
+        if runner.kind == TEXT and any(_SHELL_SYNTAX.search(word.text) for word in words[inner:]):
             raise UnreadableError
         start = inner
     return words[start:]
 
 
-def _inner_start(name: str, words: list[Word], start: int) -> int | None:
+def _inner_start(name: str, runner: Runner, values: list[Value], start: int) -> int | None:
     """Return where the command of a wrapper begins; `None` if the wrapper only prints its path.
 
     `start` is the index of the first argument of the wrapper in the whole command.
     """
-    lacks_operand = name in OPERAND_WRAPPERS
-    index = start
-    while index < len(words):
-        text = words[index].text
-        if _runs_rest_as_text(name, text):
-            raise UnreadableError
-        if name == "command" and _PRINTS_PATH.match(text):
+    table = find_table(name)
+    doubts_long = name not in _SURE_OPTIONS and (table is None or takes_values(table))
+    # A number is known by its form, so that the program behind `timeout $A` is not.
+    operands = 0 if runner.has_number else runner.operands
+    own_words = _OWN_WORD if operands == 0 else _DASH
+    index, before = start, -1
+    while index > before:
+        before = index
+        read = read_arguments(table or NO_OPTIONS, values, index, operands)
+        if name == "command" and read.has("-v", "-V"):
             return None
-        # `chroot DIR CMD`: the first word that is not an option belongs to the wrapper.
-        is_operand = name in OPERAND_WRAPPERS and not text.startswith("-")
-        if is_operand:
-            width = 1 if lacks_operand else 0
-            lacks_operand = False
-        else:
-            width = _option_width(text, WRAPPERS[name])
-        if not width:
-            break
-        index += width
+        has_doubt = doubts_long and any(map(_is_bare_long, values[index : read.rest]))
+        if has_doubt or _runs_text(name, runner, read) or _has_vague_number(read):
+            raise UnreadableError
+        index = read.rest
+        operands -= len(read.operands)
+        if index < len(values) and own_words.match(values[index].text):
+            index += 1
     return index
+
+
+def _is_bare_long(value: Value) -> bool:
+    """Return whether a word is a long option of which the next word may be the value."""
+    return value.text.startswith("--") and len(value.text) > 2 and "=" not in value.text
+
+
+def _runs_text(name: str, runner: Runner, read: Arguments) -> bool:
+    """Return whether an option makes a wrapper read a text as a command line."""
+    return read.has(*runner.shell_options, *TEXT_OPTIONS.get(name, "").split())
+
+
+def _has_vague_number(read: Arguments) -> bool:
+    """Return whether `$A` in `nice -n $A` may be a number and a program."""
+    return any(value.kind == VAGUE for value in read.values("--adjustment", "--interval"))
+
+
+def _value(word: Word) -> Value:
+    return Value(word.text, VAGUE if word.is_vague else LITERAL)
 
 
 def _program_name(word: Word) -> str:
     return word.text.rpartition("/")[2].removesuffix(".exe")
-
-
-def _runs_rest_as_text(wrapper: str, word: str) -> bool:
-    """Return whether an option makes a wrapper read a text as a command line."""
-    letters, long = _TEXT_OPTIONS.get(wrapper, ("", ""))
-    if not letters or not word.startswith("-"):
-        return False
-    if word.startswith("--"):
-        return word.startswith(long)
-    # In `-uS`, the letter `u` takes a value, which is `S`.
-    for letter in word[1:]:
-        if letter in letters:
-            return True
-        if letter in WRAPPERS[wrapper]:
-            return False
-    return False
-
-
-def _option_width(word: str, valued: str) -> int:
-    """Return how many words an option, assignment or duration takes; 0 if it is none of them.
-
-    `valued` has the letters of the options that take a value.
-    """
-    is_long = word.startswith("--") and len(word) > 2
-    # There is no table of long options that take the next word.
-    if is_long and valued and "=" not in word:
-        raise UnreadableError
-    if not word.startswith("-"):
-        return 1 if ASSIGNMENT.match(word) or _DURATION.fullmatch(word) else 0
-    for index, letter in enumerate(word):
-        if letter in valued:
-            is_last = index == len(word) - 1
-            return 2 if is_last else 1
-    return 1
 
 
 def runs_text(words: Sequence[Word]) -> bool:
@@ -139,7 +125,9 @@ def runs_text(words: Sequence[Word]) -> bool:
         return False
     name = _program_name(words[0])
     arguments = words[1:]
-    if words[0].is_vague or name in _RUNS_TEXT:
+    runner = RUNNERS.get(name)
+    is_doubted = runner is not None and runner.in_conditions == DOUBTED
+    if words[0].is_vague or is_doubted or name in _RUNS_TEXT:
         return True
     if name in SHELLS:
         # `bash -ec 'rm x'` runs a text, and `bash` alone runs its standard input.

@@ -26,10 +26,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
-from anyhook.shell.expansions import VAGUE, Value
+from anyhook.shell.values import PATTERN, VAGUE, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 _FLAG, _VALUED, _ATTACHED = 0, 1, 2
 _SUFFIXES = {"": _FLAG, "=": _VALUED, "?": _ATTACHED, "~": _ATTACHED}
@@ -51,11 +51,14 @@ _FIND_VALUES = {
     "-fprintf": 2,
 }
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
-FIND_WITHOUT_TESTS = FIND_RUNS | set("( ) -H -L -P -delete -depth -print -type -xdev".split())
+FIND_WITHOUT_TESTS = FIND_RUNS | set(
+    "( ) -H -L -P -delete -depth -print -print0 -type -xdev".split()
+)
 """Words of `find` with which it reaches all files, those where it starts too."""
 _FIND_ALTERNATIVES = frozenset({"-o", "-or", "!", "-not", ","})
 """Words of `find` with which it also reaches files that a test is not true of."""
-_FIND_ACTIONS = FIND_RUNS | {"-delete"}
+FIND_CHANGES = FIND_RUNS | {"-delete"}
+FIND_PRINTS = frozenset({"-print", "-print0"})
 
 
 class Table(NamedTuple):
@@ -167,6 +170,11 @@ def _compile(text: str) -> Table:
     return Table(names, style)
 
 
+def takes_values(table: Table) -> bool:
+    """Return whether an option of a program may take the next word."""
+    return any(kind == _VALUED for _, kind in table.names.values())
+
+
 def read_arguments(
     table: Table | None, values: Sequence[Value], start: int = 0, max_operands: int | None = None
 ) -> Arguments:
@@ -180,8 +188,10 @@ def read_arguments(
     return arguments
 
 
-def find_name(options: Mapping[str, Sequence[Value]]) -> Value | None:
-    """Return the pattern of all names that `find` reaches; `None` if others are reached, too."""
+def find_name(
+    options: Mapping[str, Sequence[Value]], actions: Collection[str] = FIND_CHANGES
+) -> Value | None:
+    """Return the pattern of all names that actions of `find` reach; `None` if they reach others."""
     names = options.get("-name", ())
     if len(names) != 1 or not _FIND_ALTERNATIVES.isdisjoint(options):
         return None
@@ -189,9 +199,21 @@ def find_name(options: Mapping[str, Sequence[Value]]) -> Value | None:
     for word in options:
         if word == "-name":
             return names[0]
-        if word in _FIND_ACTIONS:
+        if word in actions:
             break
     return None
+
+
+def found_files(find: Arguments, actions: Collection[str] = FIND_CHANGES) -> list[Value]:
+    """Return patterns of the files that actions of `find` reach, from the arguments of one."""
+    roots = find.operands or [Value(".")]
+    if find.has("-files0-from") or any(root.kind == VAGUE for root in roots):
+        return [Value("{}", VAGUE)]
+    name = find_name(find.options, actions)
+    below = "/**" if name is None else f"/**/{name.text}"
+    reaches_roots = find.options.keys() <= FIND_WITHOUT_TESTS
+    files = [root._replace(kind=PATTERN) for root in roots if reaches_roots]
+    return files + [Value(f"{root.text}{below}", PATTERN) for root in roots]
 
 
 class _Reader(Arguments):

@@ -247,7 +247,7 @@ TABLES = {
     ),
     "sudo": (
         "%stop %exact A|askpass B|bell b|background C|close-from= D|chdir= E preserve-env?"
-        " e|edit g|group= H|set-home h|help host= i|login K|remove-timestamp k|reset-timestamp"
+        " e|edit g|group= H|set-home h|host= help i|login K|remove-timestamp k|reset-timestamp"
         " l|list N|no-update n|non-interactive P|preserve-groups p|prompt= R|chroot= r|role="
         " S|stdin s|shell T|command-timeout= t|type= U|other-user= u|user= V|version v|validate"
     ),
@@ -413,6 +413,9 @@ TABLES = {
         "%stop c s o= O= i l r x v e u n m a b f h k p t B C E H P T D norc noprofile"
         " posix login verbose restricted rcfile= init-file= debugger dump-strings noediting"
     ),
+    "mapfile": "%exact C= c= d= n= O= s= t u=",
+    "hash": "%exact d l p= r t",
+    "run-parts": "test list regex= a|arg= u|umask= report reverse exit-on-error v|verbose",
     "trap": "%stop %exact l p",
 }
 ALIASES = {
@@ -437,5 +440,6 @@ ALIASES = {
     "gmake": "make",
     "linux32": "setarch",
     "linux64": "setarch",
+    "readarray": "mapfile",
     **dict.fromkeys(("bash", "dash", "ash", "zsh", "ksh", "rbash", "mksh", "hush", "yash"), "sh"),
 }
