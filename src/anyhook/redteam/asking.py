@@ -23,7 +23,7 @@ from anyhook.backtest.sources import EventRow
 from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
-from anyhook.history.verdicts import DENYING, NO_VERDICT, verdict_of
+from anyhook.history.verdicts import DENYING, NO_VERDICT, reason_of, verdict_of
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec, HookDefinition, handlers_of
 from anyhook.model.diagnostics import Place
@@ -154,10 +154,10 @@ class Asker:
         """Return a question in a session of its own, with the paths that files have inside."""
         payloads: list[Payload] = []
         for payload in question:
-            own = {
-                name: f"session-{number}" if value == SESSION["session_id"] else value
-                for name, value in payload.items()
-            }
+            own = dict(payload)
+            for name, value in payload.items():
+                if value == SESSION["session_id"]:
+                    own[name] = f"session-{number}"
             payloads.append(self._sandbox.inside(own))
         return tuple(payloads)
 
@@ -257,17 +257,16 @@ def _answer_some(
 def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAnswer:
     started = time.perf_counter()
     answer = TrialAnswer()
-    errors: list[str] = []
+    error = ""
+    last = len(question) - 1
     for number, payload in enumerate(question):
-        is_last = number == len(question) - 1
-        opinion = hook.answer(payload, failure if is_last else None)
+        opinion = hook.answer(payload, failure if number == last else None)
         record = opinion.decision
-        errors += [opinion.crash] if opinion.crash else []
-        reason = str(record.get("reason") or record.get("stop_reason") or "")
-        answer = TrialAnswer(verdict_of(record), reason)
+        error = error or opinion.crash
+        answer = TrialAnswer(verdict_of(record), reason_of(record))
         if answer.is_stopped:
             break
-    return answer._replace(seconds=time.perf_counter() - started, error=errors[0] if errors else "")
+    return answer._replace(seconds=time.perf_counter() - started, error=error)
 
 
 class _Hook(Protocol):
@@ -329,8 +328,8 @@ class _Command:
             return _NOTHING._replace(crash=failure.problem)
         event, _ = decode_event(self._agent, payload)
         decision = self._engine.dispatch(event)
-        errors = [error for error in map(crash_of, decision.results) if error]
-        return Opinion(answer_record(decision), crash=errors[0] if errors else "")
+        error = next(filter(None, map(crash_of, decision.results)), "")
+        return Opinion(answer_record(decision), crash=error)
 
     def has_changed(self) -> bool:
         return False

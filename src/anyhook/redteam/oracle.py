@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
@@ -48,7 +49,9 @@ class Oracle:
                 raise SandboxError(f"nothing can be proved in {path}, a directory of the system")
         texts = list(lines)
         self.scene = make_scene(project, home, texts)
-        programs = {word for text in texts for word in split_tokens(text) if _NAME.fullmatch(word)}
+        programs: set[str] = set()
+        for text in texts:
+            programs.update(filter(_NAME.fullmatch, split_tokens(text)))
         world = world_of(programs, (project, home, *self.scene.roots))
         self._sandbox = Sandbox(project, home, environ={}, programs=world, discards_output=True)
         self.shells = installed_shells()
@@ -149,11 +152,10 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
                 else:
                     files.setdefault(path, f"content of {path}\n")
     # There is no file where a directory is needed.
-    files = {
-        path: content
-        for path, content in files.items()
-        if not any(other.startswith(f"{path}/") for other in files)
-    }
+    directories: set[str] = set()
+    for path in files:
+        directories.update(map(str, PurePosixPath(path).parents))
+    files = {path: content for path, content in files.items() if path not in directories}
     tops = {f"/{path.split('/')[1]}" for path in files}
     roots = tuple(sorted({*_SYSTEM_ROOTS, *tops}))
     return Scene(project, home, files, roots)

@@ -77,7 +77,10 @@ class Attempt:
     @property
     def escapes(self) -> list[Escape]:
         """All escapes, by class."""
-        return [escape for result in self.classes.values() for escape in result.escapes]
+        escapes: list[Escape] = []
+        for result in self.classes.values():
+            escapes += result.escapes
+        return escapes
 
 
 @dataclass(slots=True)
@@ -132,7 +135,8 @@ class Search:
                     asked.append(plain)
                     questions.append(question)
             for plain, answer in zip(asked, self._asker.ask(questions), strict=True):
-                (result.denied if answer.is_stopped else result.not_denied).append(plain)
+                plains_here = result.denied if answer.is_stopped else result.not_denied
+                plains_here.append(plain)
             if "list of words" in self._classes:
                 _try_wrong_values(self._asker, result)
             self._ask_variants()
@@ -271,7 +275,6 @@ def totals(result: Attempt) -> Counter[str]:
             tried=counts.tried,
             denied=counts.denied,
             asked=counts.asked,
-            escapes=len(counts.escapes),
             unproved=counts.unproved,
         )
     return sums
