@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.item_table import ItemTable
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.results import ORDER, Decided, Result
+from anyhook.backtest.results import ORDER, Decided, Result, Tally
 from anyhook.history.verdicts import CRASH, DENYING
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,16 +115,17 @@ class Dependencies:
 
 def dependencies_of(result: Result) -> Dependencies:
     """Return on what the decisions of a result depend."""
-    variables = [name.removeprefix(VARIABLE) for name in result.reads if name.startswith(VARIABLE)]
-    files = [name for name in result.reads if not name.startswith(VARIABLE)]
-    data = [name for name in files if not name.endswith(".py")]
-    return Dependencies(
-        result.sampled,
-        dict(result.depends.most_common()),
-        [WHOLE] if WHOLE in variables else sorted(variables),
-        sorted(data),
-        result.split_sessions,
-    )
+    variables: list[str] = []
+    files: list[str] = []
+    for name in sorted(result.reads):
+        if name.startswith(VARIABLE):
+            variables.append(name.removeprefix(VARIABLE))
+        elif not name.endswith(".py"):
+            files.append(name)
+    if WHOLE in variables:
+        variables = [WHOLE]
+    depends = dict(result.depends.most_common())
+    return Dependencies(result.sampled, depends, variables, files, result.split_sessions)
 
 
 def summary_of(result: Result) -> str:
@@ -131,11 +133,9 @@ def summary_of(result: Result) -> str:
     calls = result.events["before_tool"]
     is_about_calls = calls == result.total
     noun = "call" if is_about_calls else "event"
-    sessions = len(result.sessions)
     return (
-        f"would have denied {result.verdicts['deny']:,} of {result.total:,} "
-        f"{noun}{'' if result.total == 1 else 's'} in {sessions:,} "
-        f"session{'' if sessions == 1 else 's'}"
+        f"would have denied {result.verdicts['deny']:,} of {count_of(result.total, noun)} in "
+        f"{count_of(len(result.sessions), 'session')}"
     )
 
 
@@ -176,16 +176,17 @@ def _result_json(result: Result) -> dict[str, Any]:
         "outcomes": rates,
         "refused": dict(result.refused),
         "unseen": result.unseen,
-        "hooks": {
-            hook: {
-                "matched": tally.matched,
-                "outcomes": dict(tally.outcomes),
-                "crashed": tally.crashed,
-                "timed_out": tally.timed_out,
-                "duration": {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES},
-            }
-            for hook, tally in result.hooks.items()
-        },
+        "hooks": {hook: _tally_json(tally) for hook, tally in result.hooks.items()},
+    }
+
+
+def _tally_json(tally: Tally) -> dict[str, Any]:
+    return {
+        "matched": tally.matched,
+        "outcomes": dict(tally.outcomes),
+        "crashed": tally.crashed,
+        "timed_out": tally.timed_out,
+        "duration": {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES},
     }
 
 
@@ -206,16 +207,16 @@ def group_json(group: ChangeGroup) -> dict[str, Any]:
 
 def change_json(change: DecisionChange) -> dict[str, Any]:
     """Return a change for programs."""
+    reconstructed: set[str] = set()
+    for decided in change.sides:
+        reconstructed.update(decided.reconstructed)
     return {
         "ref": change.event.ref,
         "session": change.event.session,
         "text": change.event.text,
-        "before": None if change.before is None else dict(change.before.decision),
-        "after": None if change.after is None else dict(change.after.decision),
-        "reconstructed": sorted(
-            {*(change.before.reconstructed if change.before else ())}
-            | {*(change.after.reconstructed if change.after else ())}
-        ),
+        "before": dict(change.before.decision) if change.before else None,
+        "after": dict(change.after.decision) if change.after else None,
+        "reconstructed": sorted(reconstructed),
     }
 
 
@@ -256,12 +257,14 @@ class DecisionChange:
     """Names of the fields that differ; `crash` if only one side failed on the event."""
 
     @property
+    def sides(self) -> list[Decided]:
+        """The decisions that there are, one or two of them."""
+        return [decided for decided in (self.before, self.after) if decided is not None]
+
+    @property
     def event(self) -> Decided:
         """The event, as one of the sides describes it."""
-        decided = self.after or self.before
-        if decided is None:
-            raise ValueError("a change has a side")
-        return decided
+        return self.sides[-1]
 
     @property
     def outcomes(self) -> tuple[str, str]:
@@ -333,8 +336,9 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
     groups: dict[tuple[Any, ...], ChangeGroup] = {}
     for change in changes:
         event = change.event
-        hooks = {*(change.before.hooks if change.before else ())}
-        hooks |= {*(change.after.hooks if change.after else ())}
+        hooks: set[str] = set()
+        for decided in change.sides:
+            hooks.update(decided.hooks)
         key = (*change.outcomes, event.event, event.tool, tuple(sorted(hooks)), change.fields)
         group = groups.get(key)
         if group is None:

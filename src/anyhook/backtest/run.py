@@ -95,7 +95,7 @@ def run_backtest(
     pool = executor or Pool(subject, jobs or available_processors(), timeout)
     try:
         for done in pool.run(enumerate(parts)) if parts else ():
-            result = done.evaluated.result
+            result = done.result
             run.result.add(result)
             decided.extend(result.decided, done.number)
             run.progress.done += 1

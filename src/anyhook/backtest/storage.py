@@ -101,7 +101,9 @@ def find_files(place: str) -> Iterator[StoredFile]:
         except OSError as error:
             raise unreadable(_without_credentials(place), error) from error
         return
-    path = Path(url2pathname(urlsplit(place).path) if separator else place).expanduser()
+    if separator:
+        place = url2pathname(urlsplit(place).path)
+    path = Path(place).expanduser()
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):

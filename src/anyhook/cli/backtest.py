@@ -167,15 +167,15 @@ def backtest(
             _print_tool_note(chosen)
             return PROBLEMS
         subject = _subject(hook, project, agent, yes=yes, trust_once=trust_once)
-        done = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
-    if not done.run.result.total:
+        evaluation = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
+    if not evaluation.run.result.total:
         _print_tool_note(chosen)
-    keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
+    keep(directory, report_json(evaluation.run, evaluation.comparison), describe(chosen, on))
     if html is not None:
         with extra_required("--html"):
             from anyhook.page.report import backtest_report
-        write_page(html, backtest_report(done))
-    return _report(done, fail_on, as_json=as_json, everything=everything)
+        write_page(html, backtest_report(evaluation))
+    return _report(evaluation, fail_on, as_json=as_json, everything=everything)
 
 
 def replay(
@@ -208,8 +208,8 @@ def replay(
         subject = _subject(hook, project, recorded.agent, yes=yes, trust_once=trust_once)
         chosen = Filter(agent=recorded.agent, session=recorded.session)
         parts = list(parts_of_history(directory, chosen))
-        done = _run(store, subject, parts, RECORDED, chosen, timeout)
-    return _report(done, "any-change", as_json=as_json)
+        evaluation = _run(store, subject, parts, RECORDED, chosen, timeout)
+    return _report(evaluation, "any-change", as_json=as_json)
 
 
 def _subject(
@@ -314,8 +314,10 @@ def _run(
     return evaluate(store, subject, against, chosen, run_one)
 
 
-def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False) -> int:
-    run, comparison = done.run, done.comparison
+def _report(
+    evaluation: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False
+) -> int:
+    run, comparison = evaluation.run, evaluation.comparison
     print_problems(run.result.problems, run.result.problem_count)
     if as_json:
         print_json(report_json(run, comparison))

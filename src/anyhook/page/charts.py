@@ -47,7 +47,11 @@ class ChartSpan:
     @property
     def outcomes(self) -> Counter[str]:
         """Verdict to number; a failure counts as `failed`."""
-        return Counter("failed" if run.trouble in FAILURES else run.verdict for run in self.runs)
+        counts: Counter[str] = Counter()
+        for run in self.runs:
+            has_failed = run.trouble in FAILURES
+            counts["failed" if has_failed else run.verdict] += 1
+        return counts
 
     @property
     def durations(self) -> list[float]:

@@ -115,8 +115,8 @@ async def switch(page: Page, request: Request) -> Response:
     except AnyhookError as error:
         message = str(error)
     else:
-        message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
-        message += result.extent
+        verb = "is now" if result.changed else "was already"
+        message = f"{name} {verb} {result.state}{result.extent}"
         if result.switched_off_by and is_on:
             message += f": {result.switched_off_by} switches it off"
     return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
@@ -125,11 +125,13 @@ async def switch(page: Page, request: Request) -> Response:
 def show_problems(page: Page, _request: Request) -> Response:
     """Show the mistakes in the settings, the worst first, and the broken hooks."""
     engines = list(scope_of(page.project, None).engines(default=True))
-    hooks = [hook for engine in engines for hook in health(engine).hooks]
+    broken: list[HookHealth] = []
+    for engine in engines:
+        broken += [hook for hook in health(engine).hooks if hook.word is HealthWord.BROKEN]
     return page.show(
         "problems.html",
         "/problems",
         problems=worst_first(find_problems(engines)),
-        broken=[hook for hook in hooks if hook.word is HealthWord.BROKEN],
+        broken=broken,
         journal_problems=page.live.problems,
     )

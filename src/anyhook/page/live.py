@@ -236,12 +236,10 @@ class _OpenSession:
         if self.shown is not None:
             known = {number: row[0] for number, row in self.shown.rows.items()}
         else:
-            recent = list(latest.rows)[-RECENT_ROWS:]
-            known = {
-                number: signature
-                for number, (signature, _) in latest.rows.items()
-                if number <= self.newest and number not in recent
-            }
+            known = {}
+            for number in list(latest.rows)[:-RECENT_ROWS]:
+                if number <= self.newest:
+                    known[number] = latest.rows[number][0]
         rows: list[dict[str, Any]] = []
         previous = 0
         for number, (signature, row) in latest.rows.items():
