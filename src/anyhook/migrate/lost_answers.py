@@ -245,15 +245,12 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
         if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))
     untyped = samples_of(source).events.get(event.wire, {}).keys() - keys
-    lost += [
-        (f"reads {member!r}", f"anyhook cannot make it from the events of {target.title}")
-        for member in sorted(untyped)
-        if _reads_member(text, member)
-    ]
-    if (
-        re.search(r"\btranscript_path\b", text)
-        and source.settings.config_dir != target.settings.config_dir
-    ):
+    for member in sorted(untyped):
+        if _reads_member(text, member):
+            reason = f"anyhook cannot make it from the events of {target.title}"
+            lost.append((f"reads {member!r}", reason))
+    has_other_form = source.settings.config_dir != target.settings.config_dir
+    if has_other_form and re.search(r"\btranscript_path\b", text):
         lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))
     for subject, reason in lost:
         remedy = "change the command so that it does not need it"

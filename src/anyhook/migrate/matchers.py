@@ -240,7 +240,8 @@ def _translate_piece(
     if is_name and is_whole and (is_known or not is_searched):
         return _translate_name(source, text, target)
     is_exact = is_whole and not (is_name and is_searched)
-    matcher = compile_matcher(f"^(?:{text})$" if is_exact else text, "expression")
+    expression = f"^(?:{text})$" if is_exact else text
+    matcher = compile_matcher(expression, "expression")
     is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
     tools: list[str] = []
     if not is_costly:

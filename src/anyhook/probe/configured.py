@@ -76,8 +76,8 @@ def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> l
     hooks: list[ConfiguredHook] = []
     for file in engine.hooks.files:
         if file.exists:
-            is_recorded = file.source.path in recorded
-            hooks += _hooks_of_file(engine, file, taps if is_recorded else None)
+            taps_of_file = taps if file.source.path in recorded else None
+            hooks += _hooks_of_file(engine, file, taps_of_file)
     return hooks
 
 
@@ -91,14 +91,19 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
         return
     for entry in iter_definitions(engine.agent, document.value, file.source.hooks_path):
         matcher = entry.written.get("matcher")
+        if not isinstance(matcher, str):
+            matcher = None
         for written in entry.handlers:
+            tap = None
+            if taps is not None:
+                tap = taps.number(str(path), written.path, written.written)
             hook = ConfiguredHook(
                 label=_label(written.value),
                 event=entry.event,
-                matcher=matcher if isinstance(matcher, str) else None,
+                matcher=matcher,
                 place=document.place(written.path),
                 file=path,
-                tap=taps.number(str(path), written.path, written.written) if taps else None,
+                tap=tap,
             )
             if hook.place in handlers:
                 definition, handler = handlers[hook.place]
@@ -223,10 +228,9 @@ class Taps:
             end: dict[str, Any] = {}
             with suppress(OSError, ValueError):  # there is none if it was killed
                 end = json.loads(path.with_suffix(".end").read_text("ascii"))
-            try:
+            payload: object = None
+            with suppress(ValueError):
                 payload = json.loads(_read_stream(path.with_suffix(".in")))
-            except ValueError:
-                payload = {}
             record = TapRecord(
                 tap=start["tap"],
                 time=start["time"],

@@ -254,9 +254,8 @@ def _has_late_json(output: str) -> bool:
     return False
 
 
-def _denies(answer: object) -> bool:
-    is_denial = getattr(answer, "outcome", None) is Outcome.DENY
-    return is_denial or bool(getattr(answer, "stop", False))
+def _denies(answer: Answer) -> bool:
+    return answer.outcome is Outcome.DENY or answer.stop
 
 
 def _snippet(text: str) -> str:

@@ -45,7 +45,7 @@ MAX_ENTRIES = 5_000
 """Entries of a directory that are looked at."""
 MAX_MENTIONED = 4
 """Files and directories that are listed with a statement."""
-_ALL_ENTRIES = frozenset(entry for language in LANGUAGES for entry in language.entries)
+_ALL_ENTRIES = frozenset().union(*[language.entries for language in LANGUAGES])
 _SEARCHES_UPWARDS = frozenset({SHELL, JAVASCRIPT})
 """Languages whose scripts name modules by paths, which may lead to any directory above."""
 
@@ -257,7 +257,9 @@ class NameSearch:
 
     def _mention(self, directory: str, name: str) -> None:
         path = os.path.relpath(os.path.join(directory, name), self.project)
-        self._mentioned.setdefault(name.rstrip("/"), path + ("/" if name.endswith("/") else ""))
+        if name.endswith("/"):
+            path += "/"
+        self._mentioned.setdefault(name.rstrip("/"), path)
 
     def _is_loaded(self, directory: str, name: str, depth: int) -> bool:
         code = self.code

@@ -110,7 +110,9 @@ class TrustStore:
                 if keep_others or _agent_of(entry) != agent:
                     entries.setdefault(key, entry)
             _write(file, project, entries, {**trees, **recorded.trees})
-        texts = [script.text or "" for subject in subjects for script in subject.scripts]
+        texts: list[str] = []
+        for subject in subjects:
+            texts += [script.text or "" for script in subject.scripts]
         start_record(project, {subject.handler.place.file for subject in subjects}, texts)
 
     def forget(

@@ -232,7 +232,8 @@ def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
     for path in paths:
         identity = identity_of(path)
         bytes_left -= identity[2] if identity else 0
-        scripts[path] = read_script(path, MAX_SCRIPT_SIZE if bytes_left >= 0 else 0)
+        limit = MAX_SCRIPT_SIZE if bytes_left >= 0 else 0
+        scripts[path] = read_script(path, limit)
     return scripts
 
 

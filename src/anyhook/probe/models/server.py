@@ -11,6 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
@@ -194,7 +195,8 @@ class ScriptedModel(ABC):
 
 def turn_number(number: int, *, in_subagent: bool) -> str:
     """Return a text that no other turn of a run has; the first turn of a conversation is 1."""
-    return f"{'sub' if in_subagent else 'main'}_{number:04}"
+    conversation = "sub" if in_subagent else "main"
+    return f"{conversation}_{number:04}"
 
 
 def strings(value: object) -> Iterator[str]:
@@ -242,10 +244,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(text or b"{}")
-        except ValueError:
-            body = {}
+        body: object = None
+        with suppress(ValueError):
+            body = json.loads(text)
         self._reply(body if isinstance(body, dict) else {})
 
     def do_GET(self) -> None:
