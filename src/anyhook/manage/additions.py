@@ -241,11 +241,10 @@ def health_of_files(
         for path in paths:
             arguments |= file_arguments(agent, project, path)
         engine = Engine.load(project, agent=agent.name, on_message=discard)
-        hooks += [
-            hook
-            for hook in health(engine).hooks
-            if runs_file({"command": hook.row.handler.command}, arguments)
-        ]
+        for hook in health(engine).hooks:
+            handler = {"command": hook.row.handler.command}
+            if runs_file(handler, arguments):
+                hooks.append(hook)
     return hooks
 
 

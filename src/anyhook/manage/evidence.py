@@ -271,7 +271,8 @@ def evidence_of(
         if is_current and trial.is_good and not trial.entry and not only_starts:
             passes_alone = True
             continue
-        (current if is_current else old).append(trial)
+        trials_here = current if is_current else old
+        trials_here.append(trial)
     runs = _runs_of(history, engine, definition, handler, by_itself=only_starts)
     reach = _reach_of(history, engine, definition, handler, identity)
     return Evidence(
@@ -348,30 +349,30 @@ def _runs_of(
     *,
     by_itself: bool,
 ) -> Runs:
-    is_of_project = handler.layer is Layer.PROJECT
+    project = str(engine.project_dir) if handler.layer is Layer.PROJECT else ""
     digests = recorded_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
         history,
         versions_with_digests(history, digests),
         agent=engine.agent.name,
         event=definition.event,
-        project=str(engine.project_dir) if is_of_project else "",
+        project=project,
     )
     counted = [run for run in runs if not run.shadow]
-    entries = [
-        other
-        for each, other in each_handler(engine.definitions)
-        if each.event == definition.event and other.identifier == handler.identifier
-    ]
-    if len(entries) > 1:
+    entries = 0
+    for each, other in each_handler(engine.definitions):
+        entries += each.event == definition.event and other.identifier == handler.identifier
+    if entries > 1:
         # What ran under another matcher says nothing about this entry.
         newest = counted[:MAX_READ_RUNS]
         counted = [run for run in newest if _is_for(history, engine, handler, run.event_id)]
     if not counted:
         return Runs()
     decided = [run for run in counted if run.verdict in HOLDING]
-    last = counted[:LAST_RUNS]
-    has_only_failures = all(run.trouble in FAILURES for run in last)
+    last = [run.trouble for run in counted[:LAST_RUNS]]
+    trouble: tuple[str, ...] = ()
+    if FAILURES.issuperset(last):
+        trouble = tuple(map(str, last))
     return Runs(
         count=len(counted),
         first=min(run.time for run in counted),
@@ -379,7 +380,7 @@ def _runs_of(
         decided=len(decided),
         last_decided=max((run.time for run in decided), default=0.0),
         quiet=sum(not run.trouble for run in counted),
-        trouble=tuple(str(run.trouble) for run in last) if has_only_failures else (),
+        trouble=trouble,
         lost_denial=_lost_denial(history, engine, handler, digests, counted[0]),
     )
 

@@ -316,16 +316,18 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
             Path(scratch, name).write_text(text, encoding="utf-8")
         # Variables of git would lead it to a repository, which it does not need.
         environ = {name: os.environ[name] for name in os.environ if not name.startswith("GIT_")}
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "merge-file", "-p", f"--marker-size={MARKER_SIZE}", *texts],
             cwd=scratch,
             env=environ,
             capture_output=True,
             check=False,
         )
-    if not 0 <= done.returncode <= MAX_CONFLICTS:
-        raise UsageError(f"git merge-file failed: {done.stderr.decode(errors='replace').strip()}")
-    merged = done.stdout.decode()
+    if not 0 <= process.returncode <= MAX_CONFLICTS:
+        raise UsageError(
+            f"git merge-file failed: {process.stderr.decode(errors='replace').strip()}"
+        )
+    merged = process.stdout.decode()
     conflicts: list[Conflict] = []
     lines = yours.splitlines()
     mine: list[str] = []

@@ -33,6 +33,7 @@ from anyhook.trust.native import RUNNING, native_states
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from anyhook.checks.hook import CheckedHook
     from anyhook.engine.sync import SyncEngine
     from anyhook.history.store import History
 
@@ -220,11 +221,10 @@ class _Judge:
         self._engine = engine
         self._facts = _Facts(diagnostics)
         reader = HookReader(engine)
-        self._hooks = {
-            id(hook.handler): hook
-            for definition in engine.definitions
-            for hook in reader.hooks_of(definition)
-        }
+        self._hooks: dict[int, CheckedHook] = {}
+        for definition in engine.definitions:
+            for hook in reader.hooks_of(definition):
+                self._hooks[id(hook.handler)] = hook
 
     @cached_property
     def _trust_command(self) -> str:

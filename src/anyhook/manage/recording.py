@@ -128,7 +128,8 @@ def start_recording(
             }
             after = add_definitions(agent, after, str(path), definitions)
         is_file = bool(after) or former is not None
-        settings = Change(path, before, after if is_file else None, "Record events", agent)
+        content = after if is_file else None
+        settings = Change(path, before, content, "Record events", agent)
         companions = _companions(agent, settings, project) if recorder is not None else ()
         state = None
         if after != (former or ""):
@@ -289,7 +290,9 @@ def edited_files(
     recording.
     """
     names = [*names]
-    files = [file for file in (switch.files if switch else ()) if file.agent in names]
+    files: list[EditedFile] = []
+    if switch is not None:
+        files += [file for file in switch.files if file.agent in names]
     listed = {(file.agent, file.path) for file in files}
     for name in names:
         agent = get_agent(name)

@@ -175,11 +175,9 @@ def would_have_decided(
         return ShadowDecisions()
     labels = {handler.label for handler in handlers}
     files = _files_of(engine, handlers)
-    others = [
-        handler
-        for handler in handlers_of(engine.definitions)
-        if handler.label in labels and not any(handler is shadow for shadow in handlers)
-    ]
+    own = set(map(id, handlers))
+    all_others = [each for each in handlers_of(engine.definitions) if id(each) not in own]
+    others = [handler for handler in all_others if handler.label in labels]
     with History.open() as history:
         ingest(history)
         own_digests = _digests_of(engine, handlers)
