@@ -200,6 +200,9 @@ def _report_json(
 ) -> dict[str, Any]:
     files: list[str] = []
     hooks = 0
+    health: list[dict[str, Any]] = []
+    for agent_health in healths:
+        health += map(hook_health, agent_health.hooks)
     for engine in engines:
         hooks += len(handlers_of(engine.definitions))
         files += [str(file.source.path) for file in engine.hooks.files if file.exists]
@@ -212,7 +215,7 @@ def _report_json(
         "diagnostics": [
             {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
-        "health": [hook_health(hook) for health in healths for hook in health.hooks],
+        "health": health,
     }
 
 

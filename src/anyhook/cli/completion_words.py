@@ -119,11 +119,12 @@ class _Line:
 
     def free_options(self) -> list[str]:
         """Return the options that may follow."""
-        return [
-            name
-            for name, kind in self.options.items()
-            if name.startswith("--") and (name not in self.values or (kind or "").endswith(REPEATS))
-        ]
+        names: list[str] = []
+        for name, kind in self.options.items():
+            is_free = name not in self.values or (kind or "").endswith(REPEATS)
+            if name.startswith("--") and is_free:
+                names.append(name)
+        return names
 
     def next_argument(self) -> str:
         """Return the kind of the next positional argument; empty if there is none."""

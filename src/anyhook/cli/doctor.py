@@ -143,9 +143,9 @@ def _look_at_installation(_diagnosis: Diagnosis) -> Iterator[Check]:
         )
         return
     try:
-        done = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
-        is_alone = SIBLING.encode() in done.stderr  # it reports that its script is missing
-        problem = "" if is_alone else f"it ends with {done.returncode}"
+        process = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
+        is_alone = SIBLING.encode() in process.stderr  # it reports that its script is missing
+        problem = "" if is_alone else f"it ends with {process.returncode}"
     except OSError as error:
         problem = error.strerror or str(error)
     except subprocess.TimeoutExpired:

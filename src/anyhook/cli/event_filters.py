@@ -69,8 +69,9 @@ def _only_meaning(find: Callable[[AgentSpec], str | None], agent: str) -> str | 
 
 def note_on_tool(name: str) -> str | None:
     """Return a note on a tool that no agent has, with a suggestion; names of MCP tools are free."""
-    specs = [get_agent(agent) for agent in CODING_AGENTS]
-    tools = dict.fromkeys([*TOOLS, *[tool for spec in specs for tool in spec.tools]])
+    tools: dict[str, None] = dict.fromkeys(TOOLS)
+    for agent in CODING_AGENTS:
+        tools |= dict.fromkeys(get_agent(agent).tools)
     if not name or name in tools or name.startswith(MCP_PREFIX):
         return None
     hint = (

@@ -225,7 +225,9 @@ def show(
     for item in printed:
         print_event(out, item, full=bool(event), seconds=durations.get(item.id))
     # Once for all events; of one event, it is among its notes.
-    counts = Counter(name for item in printed for name in item.reconstructed)
+    counts: Counter[str] = Counter()
+    for item in printed:
+        counts.update(item.reconstructed)
     if counts and not event:
         inferred = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
         text = f"Not recorded but inferred, in payloads: {inferred}"

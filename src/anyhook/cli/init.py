@@ -25,6 +25,8 @@ from anyhook.settings.changes import Change, settings_file
 from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyhook.agents.spec import AgentSpec
 
 STARTER_PATH = Path(".anyhook") / "guard.py"
@@ -121,7 +123,7 @@ def init(
             raise UsageError("--bare adds no guards; leave out --guards, or --bare")
         return _write_starter(place, agents_here(directory, agents), options)
     specs = require_agents(directory, agents)
-    is_asked = False
+    show: Callable[[], object] | None = None
     if guards is not None:
         names = _chosen(guards)
     elif yes or dry_run:
@@ -130,14 +132,17 @@ def init(
         require_terminal("add --yes, or --guards NAME,NAME", is_quiet=as_json)
         names = _ask(place, specs)
         options = WriteOptions(yes=True, dry_run=False, as_json=False)
-        is_asked = True
+        show = _show_nothing  # the question has named the files
     if not names:
         console().print("No guards were added. To see them: anyhook add --list")
         return OK
     addition = plan_addition(place, specs, hook_files(names, directory, scope))
-    # The question has named the files.
-    write_additions([addition], options, show=(lambda: None) if is_asked else None)
+    write_additions([addition], options, show=show)
     return OK
+
+
+def _show_nothing() -> None:
+    """Show no difference."""
 
 
 def _default_guards() -> tuple[str, ...]:

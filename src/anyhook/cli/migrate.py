@@ -246,11 +246,8 @@ def _confirm_proof(
     if events != BUILTIN and not Path(events).is_file():
         raise UsageError(f"--events: there is no file {events!r}; or write builtin")
     source = migration.source
-    definitions = tuple(
-        definition
-        for definition in migration.hooks.definitions
-        if definition.layer in source.settings.needs_trust
-    )
+    layers = source.settings.needs_trust
+    definitions = tuple([each for each in migration.hooks.definitions if each.layer in layers])
     is_untrusted = False
     if definitions and not trust_once:
         project, store = location.project, TrustStore()
@@ -306,27 +303,33 @@ def _json(
         "path": change.path,
         "changes": change.has_effect,
         "text": change.after,
-        "hooks": [
-            {
-                "hook": origin.handler.shown_identifier,
-                "place": str(origin.handler.place),
-                "from": migration.source.by_canonical[origin.event].wire,
-                "to": entry.event,
-                "matcher": entry.definition.get("matcher"),
-                "shim": origin.shimmed,
-            }
-            for entry, origin in migration.origins()
-        ],
-        "losses": [
-            {
-                "kind": loss.kind,
-                "means": KINDS[loss.kind],
-                "place": None if loss.place is None else str(loss.place),
-                "what": loss.subject,
-                "why": loss.reason,
-                "instead": loss.remedy,
-            }
-            for loss in losses
-        ],
+        "hooks": _hooks_json(migration),
+        "losses": [_loss_json(loss) for loss in losses],
         "proof": None if proof is None else proof_json(proof),
+    }
+
+
+def _hooks_json(migration: Migration) -> list[dict[str, Any]]:
+    hooks = []
+    for entry, origin in migration.origins():
+        hook = {
+            "hook": origin.handler.shown_identifier,
+            "place": str(origin.handler.place),
+            "from": migration.source.by_canonical[origin.event].wire,
+            "to": entry.event,
+            "matcher": entry.definition.get("matcher"),
+            "shim": origin.shimmed,
+        }
+        hooks.append(hook)
+    return hooks
+
+
+def _loss_json(loss: Loss) -> dict[str, Any]:
+    return {
+        "kind": loss.kind,
+        "means": KINDS[loss.kind],
+        "place": str(loss.place) if loss.place is not None else None,
+        "what": loss.subject,
+        "why": loss.reason,
+        "instead": loss.remedy,
     }

@@ -185,16 +185,12 @@ def _show_answer(agent: AgentSpec, answer: Mapping[str, Any]) -> None:
 
 def proof_json(proof: Proof) -> dict[str, Any]:
     """Return the results of a proof, for programs."""
-    hooks = [
-        {
-            "hook": hook.label,
-            "place": str(hook.place),
-            **members(hook, "event", "decided", "unstable"),
-            "reached": hook.events,
-            "differences": [_difference_json(difference) for difference in hook.differences],
-        }
-        for hook in proof.hooks
-    ]
+    hooks = []
+    for hook in proof.hooks:
+        names = {"hook": hook.label, "place": str(hook.place)}
+        counts = {**members(hook, "event", "decided", "unstable"), "reached": hook.events}
+        differences = [_difference_json(difference) for difference in hook.differences]
+        hooks.append({**names, **counts, "differences": differences})
     return {
         "events": proof.events,
         "holds": proof.holds,

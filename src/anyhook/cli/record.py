@@ -250,10 +250,12 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
         title, settings = file.agent.title, file.settings
         before = count_recorded(file.agent, settings.before or "", settings.path)
         after = count_recorded(file.agent, settings.after or "", settings.path)
-        differences = [new - old for old, new in zip(before, after, strict=True)]
-        cells = [f"{number:+d}" if number else "-" for number in differences]
-        path = Text(show_path(str(settings.path)))
-        table.add_row(title, path, *(cells if settings.has_effect else ["as it is"]))
+        cells: list[str] = []
+        for old, new in zip(before, after, strict=True):
+            cells.append("-" if new == old else f"{new - old:+d}")
+        if not settings.has_effect:
+            cells = ["as it is"]
+        table.add_row(title, Text(show_path(str(settings.path))), *cells)
         for companion in file.companions:
             if companion.has_effect:
                 table.add_row(title, Text(show_path(str(companion.path))), "", "", "")

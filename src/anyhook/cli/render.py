@@ -19,7 +19,7 @@ from rich.text import Text
 from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, STATUSES
 from anyhook.cli.output import console
 from anyhook.errors import UsageError
-from anyhook.history.verdicts import NO_VERDICT
+from anyhook.history.verdicts import NO_VERDICT, reason_of
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.text import count_of, printable, shorten
@@ -241,11 +241,11 @@ def outcome_text(outcome: str) -> Text:
 
 def counts_text(counts: Mapping[str, int]) -> Text:
     """Return verdicts with their numbers, `2 deny  1 ask`, without those of no opinion."""
-    text = Text()
+    parts: list[Text] = []
     for outcome, style in OUTCOMES.items():
         if outcome != NO_VERDICT and counts.get(outcome):
-            text.append(f"{'  ' if text else ''}{counts[outcome]:,} {outcome}", style=style)
-    return text
+            parts.append(Text(f"{counts[outcome]:,} {outcome}", style=style))
+    return Text("  ").join(parts)
 
 
 def rates_table(
@@ -280,7 +280,7 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
     if not words:
         return Text("no opinion", style="dim")
     text = Text.assemble((", ".join(words), style), no_wrap=True, overflow="ellipsis")
-    reason = answer.get("reason") or answer.get("stop_reason")
+    reason = reason_of(answer)
     if reason:
         text.append(f"  {one_line(reason)}")
     return text

@@ -24,7 +24,7 @@ from anyhook.cli.render import print_settings_problems
 from anyhook.errors import UsageError
 from anyhook.journal.lines import history_directory
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.server.address import Address, listen
 from anyhook.settings.layout import own_entries
 
@@ -169,9 +169,8 @@ def _print_message(message: str) -> None:
 
 def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     out = console()
-    hooks = responder.hooks
-    noun = "hook" if hooks == 1 else "hooks"
-    head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks} {noun}.")
+    hooks = count_of(responder.hooks, "hook")
+    head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks}.")
     out.print(head, soft_wrap=True)
     for engine in responder.engines.values():
         print_settings_problems(out, engine.diagnostics, engine.project_dir)

@@ -88,15 +88,15 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
         if outcome == NO_VERDICT or not examples:
             table.add_row(printable(outcome), f"{count:,}", "", "", "")
             continue
-        for number, example in enumerate(examples):
-            is_first = number == 0
+        first = (printable(outcome), f"{count:,}")
+        for example in examples:
             table.add_row(
-                printable(outcome) if is_first else "",
-                f"{count:,}" if is_first else "",
+                *first,
                 printable(example.session[:8]),
                 printable(f"{example.event} {example.tool or ''}".strip()),
                 shorten(example.reason),
             )
+            first = ("", "")
     out.print(table)
     if has_more:
         command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
@@ -150,12 +150,12 @@ def enable(
 def _shadows(engine: Engine, name: str) -> list[HandlerSpec]:
     """Return the handlers of a hook that are switched on and do not decide."""
     handlers = find_hook(engine, name)
-    shadows = [handler for handler in handlers_of(engine.definitions) if handler.shadow]
-    return [
-        handler
-        for handler in shadows
-        if handler in handlers and engine.hooks.switched_off(handler) is None
-    ]
+    shadows: list[HandlerSpec] = []
+    for handler in handlers_of(engine.definitions):
+        is_on = engine.hooks.switched_off(handler) is None
+        if handler.shadow and is_on and handler in handlers:
+            shadows.append(handler)
+    return shadows
 
 
 def _let_decide(engine: Engine, name: str, examples: int, options: WriteOptions) -> int:

@@ -96,7 +96,8 @@ def switch(
     if as_json:
         print_json(reports)
     elif not reports:
-        console().print(f"No hook here is {'off' if is_on else 'on'}.")
+        opposite = "off" if is_on else "on"
+        console().print(f"No hook here is {opposite}.")
     return max(exit_codes)
 
 

@@ -103,11 +103,12 @@ def switched_together(hook: PanelHook) -> list[str]:
     Agents with a list of disabled hooks name them in it, and a name stands for every hook that has
     it. All other hooks are switched by their place.
     """
-    return [
-        show_place(other.place, hook.engine.project_dir)
-        for other in all_handlers(hook.engine)
-        if _is_switched_with(hook, other) and exact_place(other) != exact_place(hook.handler)
-    ]
+    places: list[str] = []
+    for other in all_handlers(hook.engine):
+        is_elsewhere = exact_place(other) != exact_place(hook.handler)
+        if is_elsewhere and _is_switched_with(hook, other):
+            places.append(show_place(other.place, hook.engine.project_dir))
+    return places
 
 
 def switch(hook: PanelHook) -> ActionResult:

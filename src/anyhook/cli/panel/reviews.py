@@ -227,14 +227,10 @@ def plan_shadow(hook: PanelHook) -> ShadowPlan:
         AnyhookError: If the hook cannot be a shadow, is gone, or its file cannot be edited.
     """
     engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
-    handlers = [
-        handler
-        for handler in handlers_of(engine.definitions)
-        if handler.identifier == hook.handler.identifier
-        and exact_place(handler) == exact_place(hook.handler)
-    ]
+    where = exact_place(hook.handler)
+    there = [each for each in handlers_of(engine.definitions) if exact_place(each) == where]
+    handlers = [each for each in there if each.identifier == hook.handler.identifier]
     if not handlers:
-        where = exact_place(hook.handler)
         raise UsageError(f"{hook.row.label} is not at {where}; switch it on, or look at it again")
     is_promotion = hook.handler.shadow
     decisions = ShadowDecisions()
@@ -294,9 +290,8 @@ class ShadowScreen(TextScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
         if action == "write":
-            return self._plan is not None and any(
-                change.has_effect for change in self._plan.changes
-            )
+            changes = self._plan.changes if self._plan is not None else []
+            return any(change.has_effect for change in changes)
         return True
 
     @work(exclusive=True)

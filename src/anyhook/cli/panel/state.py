@@ -95,7 +95,9 @@ class PanelScreen(Screen[None]):
         counts = counts or Text()
         room = width - text.cell_len - counts.cell_len - 4
         if path and room >= MIN_PATH_WIDTH:
-            text.append(f"  {path if len(path) <= room else '…' + path[1 - room :]}")
+            if len(path) > room:
+                path = f"…{path[1 - room :]}"
+            text.append(f"  {path}")
         if text.cell_len + counts.cell_len + 2 <= width:
             text.append(" " * (width - text.cell_len - counts.cell_len))
             text.append_text(counts)
