@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from anyhook._help import USAGE
 from anyhook.agents import get_agent
-from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import ACCENT, CAUTION, QUIET
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
