@@ -17,13 +17,12 @@ from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
 from anyhook.cli.event_filters import (
-    canonical_event,
-    canonical_tool,
     check_agent,
     note_on_tool,
     open_history,
     print_no_events,
     print_notes,
+    resolve,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.options import AsJson, HtmlFile, Since, TrustOnce, Yes, extra_required, write_page
@@ -137,31 +136,28 @@ def backtest(
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
     if on and against == RECORDED:
         raise UsageError("--against recorded compares with the history; leave out --on")
-    check_agent(agent)
-    event = canonical_event(event, agent)
-    if event and event not in all_events():
-        raise UnknownNameError("event", event, all_events())
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     directory = history_directory()
     with open_history() as store:
-        if session:
-            session = find_session(store, session, agent).session
-        chosen = Filter(
+        named = Filter(
             since=parse_since(since),
             agent=agent,
-            tool=canonical_tool(tool, agent),
+            tool=tool,
             event=event,
             session=session,
             text=where,
             refused=refused,
         )
+        chosen = resolve(named, store)
+        if chosen.event and chosen.event not in all_events():
+            raise UnknownNameError("event", chosen.event, all_events())
         parts = _parts(on, directory, chosen)
         if not parts:
             options = {}
             if on or sessions(store, limit=1):
-                named = ("since", "agent", "event", "tool", "session", "refused")
-                options = {f"--{name}": bool(getattr(chosen, name)) for name in named}
+                names = ("since", "agent", "event", "tool", "session", "refused")
+                options = {f"--{name}": bool(getattr(chosen, name)) for name in names}
                 options |= {"--where": bool(where), "--on": bool(on)}
             print_no_events(console(stderr=True), options, what="event")
             _print_tool_note(chosen)
