@@ -70,10 +70,12 @@ def import_sessions(
         print_json(imported)
     else:
         out = console()
+        events = count_of(imported.events, "new event")
+        read = count_of(imported.files, "transcript")
+        unchanged = count_of(imported.unchanged, "transcript")
         out.print(
-            f"{count_of(imported.events, 'new event')} from {count_of(imported.files, 'transcript')}"
-            f" ({imported.size / MEGABYTE:.1f} MB); {imported.known:,} were known,"
-            f" {count_of(imported.unchanged, 'transcript')} unchanged"
+            f"{events} from {read} ({imported.size / MEGABYTE:.1f} MB); {imported.known:,} were "
+            f"known, {unchanged} unchanged"
         )
         if not files:
             names = [agent] if agent else transcript_formats()

@@ -127,7 +127,7 @@ def init(
     if guards is not None:
         names = _chosen(guards)
     elif yes or dry_run:
-        names = list(_default_guards())
+        names = list(DEFAULT_GUARDS)
     else:
         require_terminal("add --yes, or --guards NAME,NAME", is_quiet=as_json)
         names = _ask(place, specs)
@@ -143,11 +143,6 @@ def init(
 
 def _show_nothing() -> None:
     """Show no difference."""
-
-
-def _default_guards() -> tuple[str, ...]:
-    guards = all_guards()
-    return tuple(name for name in DEFAULT_GUARDS if name in guards)
 
 
 def _chosen(text: str) -> list[str]:
@@ -174,11 +169,11 @@ def _ask(place: SettingsPlace, agents: list[AgentSpec]) -> list[str]:
     files = [settings_file(agent, place.project, place.scope) for agent in agents]
     names = ", ".join(show_path(file, place.project) for file in files)
     out.print(f"Each is one file that you can read and change, {copy}, and goes into {names}.")
-    default = _default_guards()
+    default = ", ".join(DEFAULT_GUARDS)
     while True:
-        text = out.input(f"Which? Enter for {', '.join(default)}; names, all, or {NONE}: ")
+        text = out.input(f"Which? Enter for {default}; names, all, or {NONE}: ")
         try:
-            return _chosen(text) if text.strip() else list(default)
+            return _chosen(text.strip() or default)
         except UsageError as error:
             print_error(str(error))
 
