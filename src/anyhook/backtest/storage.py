@@ -198,4 +198,6 @@ def count_lines(file: StoredFile, end: int) -> int:
             count += data.count(b"\n")
             position += len(data)
             is_cut = not data.endswith(b"\n")
-    return count + (1 if end and is_cut else 0)
+    if end and is_cut:
+        count += 1
+    return count

@@ -324,4 +324,5 @@ def _report(
     if comparison is None:
         return OK
     differences = comparison.new_denials if fail_on == "new-deny" else comparison.changes
-    return PROBLEMS if fail_on and differences else OK
+    has_failed = fail_on and differences
+    return PROBLEMS if has_failed else OK

@@ -207,7 +207,9 @@ def _of_agents(kind: str, agent: str, last: str) -> Words:
                 owners.setdefault(word, []).append(name)
     words = [(word, "" if agent else ", ".join(names)) for word, names in owners.items()]
     # The canonical names are as many again, so they are offered to those who began one.
-    return [*words, *_canonical(kind)] if last and kind == "event" else words
+    if last and kind == "event":
+        words += _canonical(kind)
+    return words
 
 
 def _matching(words: Words, last: str) -> Words:

@@ -113,18 +113,21 @@ def _print_coverage(out: Console, file: Path, source: str, coverage: Coverage) -
         idle += not any(counts.values())
         row = [Text(str(rule.line)), Text(printable(rule.text)), Text(rule.function)]
         for name in used:
-            number = counts[name]
-            row.append(Text(f"{number:,}") if number else Text("never", style=BAD))
+            cell = Text("never", style=BAD)
+            if counts[name]:
+                cell = Text(f"{counts[name]:,}")
+            row.append(cell)
         table.add_row(*row)
     out.print(table)
     out.print()
     _print_listing(out, source, coverage, used)
     reached = sum(bool(counts) for counts in coverage.lines.values())
+    has_gaps = idle > 0 or bool(coverage.branches)
     out.print(
         f"\n{reached} of {count_of(len(coverage.lines), 'line')} ran; "
         f"branches never taken: {len(coverage.branches)}; "
         f"{idle} of {count_of(len(coverage.rules), 'rule')} never decided anything",
-        style=CAUTION if idle or coverage.branches else GOOD,
+        style=CAUTION if has_gaps else GOOD,
     )
 
 

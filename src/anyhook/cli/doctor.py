@@ -285,8 +285,10 @@ def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:
     place = show_place(handler.place, engine.project_dir)
     name = f"{engine.agent.title}, {show_path(str(file), engine.project_dir)} ({place})"
-    words = handler.argv
-    command = read_line(handler.command or "") if words is None else read_command(words)
+    if handler.argv is None:
+        command = read_line(handler.command or "")
+    else:
+        command = read_command(handler.argv)
     if command is None:
         says = "starts an interpreter on every event"
         return Check(name, NOTE, says, _install(file, engine, handler))

@@ -127,7 +127,9 @@ def redteam(
     has_escape = any(report.escapes for report in reports)
     guards = [report for report in reports if report.attempt.denied]
     # Among all hooks of the settings there are some that are not guards.
-    is_missing = len(guards) < len(reports) if hooks else not guards
+    is_missing = not guards
+    if hooks:
+        is_missing = len(guards) < len(reports)
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 
 

@@ -180,10 +180,9 @@ class Tap:
                 os._exit(0)
             _close_all_but({0, 1, 2, stdin_write, out_read, err_read, status_read, drained_write})
             stdin = Stream(0, stdin_write, self._sink.largest_input)
-            out, err = (
-                Stream(source, target, self._sink.largest_output, is_discarded=self._is_shadow)
-                for source, target in ((out_read, 1), (err_read, 2))
-            )
+            size, is_shadow = self._sink.largest_output, self._is_shadow
+            out = Stream(out_read, 1, size, is_discarded=is_shadow)
+            err = Stream(err_read, 2, size, is_discarded=is_shadow)
             stdin.keeps_reading = True
             Pump(self._child, stdin, (out, err), (status_read, drained_write), self._sink).run()
         finally:

@@ -342,7 +342,9 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
         elif line.startswith(">" * MARKER_SIZE):
             starts = [at for at in range(len(lines)) if lines[at : at + len(mine)] == mine]
             # Counted from 1, after the line that `add` wrote.
-            line_number = starts[0] + 2 if mine and starts else None
+            line_number = None
+            if mine and starts:
+                line_number = starts[0] + 2
             conflicts.append(Conflict(line_number, tuple(mine), tuple(theirs)))
             side = None
         elif side is not None:

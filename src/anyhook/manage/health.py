@@ -291,10 +291,10 @@ class _Judge:
     def _weigh(self, row: HookRow, evidence: Evidence) -> HookHealth:
         """Return what the runs and trials of a hook show, the strongest first."""
         place = row.handler.place
-        old = tuple(
-            f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}"
-            for trial in evidence.old_trials[:1]
-        )
+        old: tuple[str, ...] = ()
+        if evidence.old_trials:
+            trial = evidence.old_trials[0]
+            old = (f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}",)
         broken = _broken_by(evidence)
         if broken:
             return HookHealth(row, HealthWord.BROKEN, broken, place, old=old)
@@ -321,7 +321,8 @@ class _Judge:
         if get_program(agent) is not None:
             settle = f"anyhook probe --agent {agent}"
         hook = self._hooks.get(id(row.handler))
-        for path in hook.files() if hook is not None and can_test_file else ():
+        files = hook.files() if hook is not None and can_test_file else ()
+        for path in files:
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
                 name = os.path.relpath(path) if is_inside else str(path)

@@ -255,7 +255,9 @@ def reaching_fields(
         if handler.identity in [planned.identity for planned in plan.handlers]:
             if spec.subject == "tool_name":
                 return {"tool": subject, "input": SAMPLE_INPUT if subject == shell else {}}
-            return {spec.subject: subject} if spec.subject and subject else {}
+            if spec.subject and subject:
+                return {spec.subject: subject}
+            return {}
     return None
 
 

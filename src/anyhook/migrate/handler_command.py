@@ -122,7 +122,9 @@ def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any
             "their values are the package's, and may be secrets",
             "set them in the environment of the agent",
         )
-    return {"env": dict(env)} if env and "env" in move.target.settings.handler_fields else {}
+    if not env or "env" not in move.target.settings.handler_fields:
+        return {}
+    return {"env": dict(env)}
 
 
 def _export(move: HandlerMigration, env: Mapping[str, str]) -> str:

@@ -172,4 +172,6 @@ def _path_of(word: str, directory: str, home: str) -> str:
     path = os.path.normpath(os.path.join(directory, word.rstrip("*") or "."))
     if word.endswith("*"):
         path = f"{path}/entry" if word.endswith("/*") else f"{path}1"
-    return "" if path.startswith(_UNWRITABLE) or path == "/" else path
+    if path.startswith(_UNWRITABLE) or path == "/":
+        return ""
+    return path

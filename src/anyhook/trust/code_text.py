@@ -116,7 +116,8 @@ class _Reader:
             self._read_shell(_expand_assignments(text), depth)
             self._read_here_documents(text, depth)
         # A shell script may hold programs of every language in quotes.
-        languages = _EMBEDDED if language is SHELL and depth == 0 else (language,)
+        is_script = language is SHELL and depth == 0
+        languages = _EMBEDDED if is_script else (language,)
         for statement in _statements(text, language.comment):
             for row in languages:
                 self._read_statement(statement, row, depth, is_embedded=row is not language)
