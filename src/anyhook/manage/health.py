@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from anyhook.checks.hook import CheckedHook
+    from anyhook.checks.rules import Finding
     from anyhook.engine.sync import SyncEngine
     from anyhook.history.store import History
 
@@ -142,16 +143,20 @@ def health(engine: Engine | SyncEngine, *, stores_first: bool = True) -> Health:
             seconds after many events.
     """
     hooks = engine if isinstance(engine, Engine) else engine.engine
-    return health_of(hooks, check_settings(hooks), stores_first=stores_first)
+    return _health_of(hooks, check_settings(hooks), stores_first=stores_first)
 
 
-def health_of(
+def healths_of(engines: Iterable[Engine], findings: Iterable[Finding]) -> list[Health]:
+    """Return the same as `health` for each engine; the findings are what a check reports of all."""
+    by_agent: dict[str, list[Diagnostic]] = {}
+    for finding in findings:
+        by_agent.setdefault(finding.agent, []).append(finding.diagnostic)
+    return [_health_of(engine, by_agent.get(engine.agent.name, ())) for engine in engines]
+
+
+def _health_of(
     engine: Engine, diagnostics: Iterable[Diagnostic], *, stores_first: bool = True
 ) -> Health:
-    """Return the same as `health` for diagnostics that are known already.
-
-    The diagnostics are what `check_settings` reports about the hooks of the engine.
-    """
     reports = [*dict.fromkeys(diagnostics)]
     rows, _recorder = split_recorder(hook_rows(engine))
     judge = _Judge(engine, reports)
