@@ -34,7 +34,7 @@ MAX_RUNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeCall:
     """A call that was put to the agent."""
 
     step: PlanStep
@@ -51,7 +51,7 @@ class ProbeTrial:
     """One run of the program."""
 
     run: ProgramRun
-    made: tuple[Made, ...]
+    calls: tuple[MadeCall, ...]
     """The calls, in order; those that the run did not reach are missing."""
     records: tuple[TapRecord, ...]
     in_subagent: bool = False
@@ -87,7 +87,7 @@ class Driver:
             trial = self.run(waiting)
             trials.append(trial)
             # The call that ended the run was reached, though its result never came back.
-            reached = max(len(trial.made), 1)
+            reached = max(len(trial.calls), 1)
             waiting = waiting[reached:]
             if not waiting or not trial.reached_model or trial.run.timed_out:
                 break
@@ -118,7 +118,7 @@ class Driver:
             requests, times = run.model.subagent_requests, run.model.subagent_times
         results = run.model.tool_results(requests[-1]) if requests else []
         # A request leads to one call, so the agent has reached as many calls as it made requests.
-        made: list[Made] = []
+        made_calls: list[MadeCall] = []
         ends = [*times[1:], math.inf]
         for number, step in enumerate(steps[: len(requests)]):
             result = results[number] if number < len(results) else None
@@ -126,8 +126,9 @@ class Driver:
             of_turn = _records_of_turn(records, turn, times[number], ends[number])
             names_tool = partial(_names_tool, self.scratch.agent, step)
             of_call = tuple(filter(names_tool, of_turn))
-            made.append(Made(step, result, self._happened(step, result or "", of_call), of_call))
-        return ProbeTrial(run, tuple(made), tuple(records), in_subagent)
+            happened = self._happened(step, result or "", of_call)
+            made_calls.append(MadeCall(step, result, happened, of_call))
+        return ProbeTrial(run, tuple(made_calls), tuple(records), in_subagent)
 
     def _happened(self, step: PlanStep, result: str, records: Sequence[TapRecord]) -> bool | None:
         """Return whether a call was carried out; `None` if that cannot be observed."""
