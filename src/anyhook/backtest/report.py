@@ -163,11 +163,12 @@ def _result_json(result: Result) -> dict[str, Any]:
     rates: dict[str, Any] = {}
     for outcome, number in outcomes.items():
         in_sessions = result.sessions_with(outcome)
+        # Without events or sessions, every rate is 0.
         rates[outcome] = {
             "events": number,
-            "of_events": number / result.total if result.total else 0.0,
+            "of_events": number / max(result.total, 1),
             "sessions": in_sessions,
-            "of_sessions": in_sessions / sessions if sessions else 0.0,
+            "of_sessions": in_sessions / max(sessions, 1),
         }
     return {
         "events": result.total,
@@ -269,11 +270,9 @@ class DecisionChange:
     @property
     def outcomes(self) -> tuple[str, str]:
         """The verdicts before and after."""
-        before, after = self.before, self.after
-        return (
-            before.outcome if before is not None else "none",
-            after.outcome if after is not None else "none",
-        )
+        before = "none" if self.before is None else self.before.outcome
+        after = "none" if self.after is None else self.after.outcome
+        return before, after
 
 
 @dataclass(slots=True)

@@ -271,7 +271,8 @@ def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
 
 def _print_tool_note(chosen: Filter) -> None:
     note = note_on_tool(chosen.tool)
-    print_notes([note] if note is not None else [])
+    if note is not None:
+        print_notes([note])
 
 
 def _run(

@@ -150,7 +150,8 @@ def _print_changes(out: Console, comparison: BacktestComparison, *, everything: 
     out.print(line)
     groups = comparison.groups if everything else comparison.groups[:MAX_GROUPS]
     for group in groups:
-        _print_group(out, group, len(group.changes) if everything else EXAMPLES)
+        examples = len(group.changes) if everything else EXAMPLES
+        _print_group(out, group, examples)
     rest = len(comparison.groups) - len(groups)
     if rest > 0:
         out.print(f"and {count_of(rest, 'more group')}; to see them: --all", style="dim")

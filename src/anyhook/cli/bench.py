@@ -226,7 +226,8 @@ def _print_costs(
         row = [Text(cost.agent), Text(cost.event), Text(printable(cost.hook))]
         for percent in (50, 95):
             milliseconds = cost.quantile(percent)
-            row.append(Text("-" if milliseconds is None else f"{milliseconds:.1f} ms"))
+            cell = "-" if milliseconds is None else f"{milliseconds:.1f} ms"
+            row.append(Text(cell))
         table.add_row(*row)
     out.print(table)
     for problem in problems:

@@ -109,8 +109,8 @@ def _label(out: Console, store: History, review: CallReview, file: Path) -> bool
                 continue
             names: list[str] = []
             while KEYS[key] == DANGEROUS and not names:
-                own = ", ".join(review.families) or None
-                answer = typer.prompt("kinds of danger, with commas", default=own)
+                families_of_guard = ", ".join(review.families) or None
+                answer = typer.prompt("kinds of danger, with commas", default=families_of_guard)
                 names = [name.strip() for name in answer.split(",") if name.strip()]
             label_calls(store, events[:1], KEYS[key], names, file)
             out.print(f"{KEYS[key]}: written to {printable(str(file))}", style=QUIET)

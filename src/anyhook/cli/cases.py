@@ -223,15 +223,20 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         if blames:
             decided_by = ", ".join(dict.fromkeys(_label(blame.handler) for blame in blames))
             break
+    status = "failed"
+    runs: tuple[CaseRun, ...] = ()
+    if not failures:
+        status = "ok"
+        runs = _runs(case, event, decision)
     return CaseResult(
         case=case,
         agent=agent.name,
-        status="failed" if failures else "ok",
+        status=status,
         got=got,
         decided_by=decided_by,
         notes=(*failures, *warnings),
         reason=decision.reason or "",
-        runs=() if failures else _runs(case, event, decision),
+        runs=runs,
     )
 
 

@@ -205,7 +205,10 @@ def _of_agents(kind: str, agent: str, last: str) -> Words:
         for word in spec.by_wire if kind == "event" else spec.tools:
             if agent in ("", name):
                 owners.setdefault(word, []).append(name)
-    words = [(word, "" if agent else ", ".join(names)) for word, names in owners.items()]
+    words: Words = []
+    for word, names in owners.items():
+        owner = "" if agent else ", ".join(names)
+        words.append((word, owner))
     # The canonical names are as many again, so they are offered to those who began one.
     if last and kind == "event":
         words += _canonical(kind)
@@ -237,7 +240,8 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     directory = options.get("--project") or options.get("-C") or "."
     project = find_project(os.path.expanduser(directory))
     words: Words = []
-    for spec in map(get_agent, [agent] if agent else AGENTS):
+    names = [agent] if agent else AGENTS
+    for spec in map(get_agent, names):
         hooks = load_hooks(spec, Location.of(project, home_variable=spec.settings.home_variable))
         kept = [hook.handler for hook in kept_hooks(spec, hooks.files)]
         handlers = [*handlers_of(hooks.definitions), *kept]
@@ -308,4 +312,8 @@ def _format(shell: str, words: Words, last: str) -> list[str]:
 
 
 def _join_help(words: Words, separator: str) -> list[str]:
-    return [f"{word}{separator}{text}" if text else word for word, text in words]
+    lines: list[str] = []
+    for word, text in words:
+        end = f"{separator}{text}" if text else ""
+        lines.append(word + end)
+    return lines

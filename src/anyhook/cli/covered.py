@@ -135,7 +135,8 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
     """Print the functions with the number of events that reached each line."""
     ends: dict[int, list[str]] = {}
     for start, end in coverage.branches:
-        ends.setdefault(start, []).append(f"line {end}" if end > 0 else "the end")
+        name = f"line {end}" if end > 0 else "the end"
+        ends.setdefault(start, []).append(name)
     width = max([5, *map(len, used)])
     out.print(Text("".join([f"{name:>{width}}  " for name in used]), style=QUIET))
     for number, line in enumerate(source.splitlines(), 1):
@@ -147,7 +148,8 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
                 cell = str(counts[name] or "-")
             text.append(f"{cell:>{width}}  ")
         was_missed = counts is not None and not counts
-        text.append(f"{number:>4} {printable(line)}", BAD if was_missed else "")
+        style = BAD if was_missed else ""
+        text.append(f"{number:>4} {printable(line)}", style)
         if number in ends and counts:
             text.append(f"   never to {' and '.join(ends[number])}", CAUTION)
         out.print(text, soft_wrap=True)

@@ -231,7 +231,9 @@ def _look_at_workers(diagnosis: Diagnosis) -> Iterator[Check]:
                 f"{events['warm']} events warm, {events['cold']} cold"
             )
             memory = format_memory(status["memory_kib"])
-            yield Check(name, FINE, f"{says}, {memory}" if memory else says)
+            if memory:
+                says += f", {memory}"
+            yield Check(name, FINE, says)
             if status["version"] != __version__:
                 says = f"{status['pid']} is of anyhook {printable(str(status['version']))}"
                 yield Check(name, NOTE, f"{says}; it is replaced at the next event")
@@ -307,9 +309,11 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
     """Look at the generated files without which an agent runs no hooks."""
     for engine in diagnosis.engines:
         for problem in companion_files(engine):
-            place = show_path(problem.place.file if problem.place else "", engine.project_dir)
+            name = engine.agent.title
+            if problem.place is not None:
+                name += f", {show_path(problem.place.file, engine.project_dir)}"
             message, _, remedy = problem.message.partition("; ")
-            yield Check(f"{engine.agent.title}, {place}", WRONG, message, remedy)
+            yield Check(name, WRONG, message, remedy)
         # The programs that companions start.
         for file in engine.hooks.files:
             for companion in engine.agent.settings.companions if file.definitions else ():

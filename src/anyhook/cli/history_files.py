@@ -61,7 +61,8 @@ def import_sessions(
         anyhook history import
         anyhook history import --agent codex
     """
-    files = find_transcripts(Path.home(), os.environ, [agent] if agent else [])
+    agents = [agent] if agent else []
+    files = find_transcripts(Path.home(), os.environ, agents)
     size = sum(file.size for file in files)
     with open_history() as store, progress("reading transcripts", size) as bar:
         imported = import_transcripts(store, files, on_file=lambda file: bar.advance(file.size))

@@ -48,12 +48,13 @@ def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path
     _limit_width(table.columns[0])
     for entry, origin in migration.origins():
         event = source.by_canonical[origin.event].wire
+        how = "shim" if origin.shimmed else "direct"
         table.add_row(
             Text(origin.handler.label),
             f"{event} {show_place(origin.handler.place, project, short=True)}",
             entry.event,
             Text(printable(str(entry.definition.get("matcher", "")))),
-            Text("shim" if origin.shimmed else "direct", style="dim"),
+            Text(how, style="dim"),
         )
     console().print(table)
 

@@ -238,7 +238,8 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
         after = count_recorded(file.agent, settings.after or "", settings.path)
         cells: list[str] = []
         for old, new in zip(before, after, strict=True):
-            cells.append("-" if new == old else f"{new - old:+d}")
+            cell = "-" if new == old else f"{new - old:+d}"
+            cells.append(cell)
         if not settings.has_effect:
             cells = ["as it is"]
         table.add_row(title, Text(show_path(str(settings.path))), *cells)

@@ -208,13 +208,15 @@ def _field_table(decision: Decision) -> Table:
         if name in HEADLINE_FIELDS or has_parts:
             continue
         for blame in blames:
-            is_prose = name in PROSE_FIELDS
-            # What to do instead is often at the end of a reason.
-            text = Text(name_text(str(blame.value)) if is_prose else shorten(blame.value))
+            text = Text(shorten(blame.value))
+            if name in PROSE_FIELDS:
+                # What to do instead is often at the end of a reason.
+                text = Text(name_text(str(blame.value)))
             if name == "reason":
                 reason = str(blame.value)
                 messages = [m for m in decision.messages if m.field == name and reason in m.text]
-                text.append(f"  for the {messages[0].audience}" if messages else "", style="dim")
+                if messages:
+                    text.append(f"  for the {messages[0].audience}", style="dim")
             handler = blame.handler
             text.append(f"  ← {handler.label} {show_place(handler.place, short=True)}", "dim")
             for overridden in blame.overrode:

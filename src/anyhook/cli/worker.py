@@ -95,14 +95,15 @@ def stop(
     """
     directory = find_runtime_directory(os.environ)
     servers = [server for server in list_servers(directory) if not server.is_stale]
-    own = Path(sys.executable)
+    this_python = Path(sys.executable)
     ended = []
     for server in servers:
         is_ended = everything
         if server.status is not None:
             # An interpreter has several names.
             python = Path(str(server.status.get("python")))
-            is_own = python.parent == own.parent and python.resolve() == own.resolve()
+            is_here = python.parent == this_python.parent
+            is_own = is_here and python.resolve() == this_python.resolve()
             is_ended = everything or is_own
         if is_ended:
             ended.append(server)

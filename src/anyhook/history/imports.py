@@ -361,8 +361,8 @@ def _original_of(family: Sequence[TranscriptFile]) -> TranscriptFile:
         for other in family:
             if other is not file:
                 others.update(times[other])
-        own = [time for key, time in times[file].items() if key not in others]
-        return min(own, default=LATEST)
+        own_times = [time for key, time in times[file].items() if key not in others]
+        return min(own_times, default=LATEST)
 
     return max(family, key=lambda file: (first_own_time(file), -file.mtime))
 

@@ -89,6 +89,9 @@ class Rows:
     def add_results(self, number: int, event: RecordedEvent, hook_ids: list[int]) -> None:
         """Add the rows of the results of an event."""
         for hook_id, result in zip(hook_ids, event.results, strict=True):
+            answer = None
+            if result.answer:
+                answer = self._redacted(dump(result.answer))
             self._results.append(
                 (
                     number,
@@ -101,7 +104,7 @@ class Rows:
                     result.duration,
                     result.exit_code,
                     result.signal,
-                    self._redacted(dump(result.answer)) if result.answer else None,
+                    answer,
                     self._redacted(result.stdout),
                     self._redacted(result.stderr),
                     result.truncated,

@@ -241,7 +241,8 @@ def neighbours(history: History, event: RecordedEvent) -> tuple[int, int]:
             f" ORDER BY time {order}, events.id {order} LIMIT 1",
             (event.agent, event.session, event.time, event.id),
         ).fetchone()
-        numbers.append(0 if row is None else int(row[0]))
+        number = 0 if row is None else int(row[0])
+        numbers.append(number)
     return numbers[0], numbers[1]
 
 

@@ -129,5 +129,8 @@ def _phrases(text: str) -> list[str]:
     phrases: list[str] = []
     for number, part in enumerate(text.split('"')):
         is_quoted = number % 2 == 1
-        phrases += [part] if is_quoted else part.split()
+        if is_quoted:
+            phrases.append(part)
+        else:
+            phrases += part.split()
     return [phrase for phrase in phrases if any(letter.isalnum() for letter in phrase)]

@@ -139,7 +139,8 @@ def hook_identity(engine: Engine, definition: HookDefinition, handler: HandlerSp
     }
     entry = content_digest(json.dumps(members, sort_keys=True, default=str).encode())
     files = files_of(engine, handler)
-    return Identity(entry, digest_of_files(files), str(files[0]) if files else "")
+    first = str(files[0]) if files else ""
+    return Identity(entry, digest_of_files(files), first)
 
 
 def digest_of_files(files: Sequence[Path]) -> str:
@@ -302,8 +303,10 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
         if package is not None:
             version = package.get("version")
             return version if isinstance(version, str) else ""
-    versions = [part for part in executable.parts if VERSION.fullmatch(part)]
-    return versions[0] if versions else ""
+    for part in executable.parts:
+        if VERSION.fullmatch(part):
+            return part
+    return ""
 
 
 def _reach_of(
@@ -328,11 +331,16 @@ def _reach_of(
         agent=engine.agent.name,
         event=definition.event,
         since=max(recording_since, entry_since),
-        project=str(engine.project_dir) if handler.layer is Layer.PROJECT else "",
+        project=_project_of(engine, handler),
         file=identity.file,
         label=Path(identity.file).name,
     )
     return reach_of(history, question, lambda number: _is_for(history, engine, handler, number))
+
+
+def _project_of(engine: Engine, handler: HandlerSpec) -> str:
+    """Return the project whose events a hook gets; empty if it gets those of all."""
+    return str(engine.project_dir) if handler.layer is Layer.PROJECT else ""
 
 
 def _is_for(history: History, engine: Engine, handler: HandlerSpec, number: int) -> bool:
@@ -349,14 +357,13 @@ def _runs_of(
     *,
     by_itself: bool,
 ) -> Runs:
-    project = str(engine.project_dir) if handler.layer is Layer.PROJECT else ""
     digests = recorded_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
         history,
         versions_with_digests(history, digests),
         agent=engine.agent.name,
         event=definition.event,
-        project=project,
+        project=_project_of(engine, handler),
     )
     counted = [run for run in runs if not run.shadow]
     entries = 0

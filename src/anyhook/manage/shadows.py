@@ -219,8 +219,8 @@ def would_have_decided(engine: Engine, handlers: list[HandlerSpec], limit: int) 
         return ShadowDecisions()
     labels = {handler.label for handler in handlers}
     files = _files_of(engine, handlers)
-    own = set(map(id, handlers))
-    all_others = [each for each in handlers_of(engine.definitions) if id(each) not in own]
+    of_shadows = set(map(id, handlers))
+    all_others = [each for each in handlers_of(engine.definitions) if id(each) not in of_shadows]
     others = [handler for handler in all_others if handler.label in labels]
     with History.open() as history:
         ingest(history)

@@ -123,7 +123,8 @@ def _record_changed_denial(move: HandlerMigration) -> None:
     if hides and support(target, event.canonical, "replace_result") is Support.YES:
         return
     reason = f"{DENIALS[before]}; on {event.wire} in {target.title} {DENIALS[after]}"
-    _record(move, "weaker" if hides else "changed", "deny", reason, "deny")
+    kind = "weaker" if hides else "changed"
+    _record(move, kind, "deny", reason, "deny")
 
 
 def _record_stop_that_denies(move: HandlerMigration) -> None:

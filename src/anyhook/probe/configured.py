@@ -55,7 +55,7 @@ class ConfiguredHook(Record):
 def diagnostics_about(hook: ConfiguredHook, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the diagnostics about a hook: at its place or inside of it, or by its label."""
     own_places = [] if hook.definition is None else [hook.place, hook.definition.place]
-    own: list[Diagnostic] = []
+    about_hook: list[Diagnostic] = []
     for diagnostic in diagnostics:
         place = diagnostic.place
         # Two hooks of a file may have the same label, so a place in that file decides.
@@ -67,8 +67,8 @@ def diagnostics_about(hook: ConfiguredHook, diagnostics: Iterable[Diagnostic]) -
         else:
             is_about = diagnostic.handler == hook.label
         if is_about:
-            own.append(diagnostic)
-    return own
+            about_hook.append(diagnostic)
+    return about_hook
 
 
 def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> list[ConfiguredHook]:
@@ -231,10 +231,12 @@ class Taps:
             payload: object = None
             with suppress(ValueError):
                 payload = json.loads(_read_stream(path.with_suffix(".in")))
+            if not isinstance(payload, dict):
+                payload = {}
             record = TapRecord(
                 tap=start["tap"],
                 time=start["time"],
-                payload=payload if isinstance(payload, dict) else {},
+                payload=payload,
                 stdout=_read_stream(path.with_suffix(".out")),
                 stderr=_read_stream(path.with_suffix(".err")),
                 exit_code=end.get("exit_code"),

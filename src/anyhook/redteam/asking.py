@@ -154,11 +154,11 @@ class Asker:
         """Return a question in a session of its own, with the paths that files have inside."""
         payloads: list[Payload] = []
         for payload in question:
-            own = dict(payload)
+            members = dict(payload)
             for name, value in payload.items():
                 if value == SESSION["session_id"]:
-                    own[name] = f"session-{number}"
-            payloads.append(self._sandbox.inside(own))
+                    members[name] = f"session-{number}"
+            payloads.append(self._sandbox.inside(members))
         return tuple(payloads)
 
     def examples(self) -> list[Example]:
@@ -218,17 +218,17 @@ def answer_questions(
         process = os.fork()
         if not process:
             os.close(reader)
-            done = _answer_some(run, hook, questions[position:], failures)
-            os.write(writer, str(done).encode())
+            answered = _answer_some(run, hook, questions[position:], failures)
+            os.write(writer, str(answered).encode())
             os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as stream:
-            done = int(stream.read() or 0)
+            answered = int(stream.read() or 0)
         _, status = os.waitpid(process, 0)
-        if status or not done:
+        if status or not answered:
             # The caller learns at which question this process ends.
             os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-        position += done
+        position += answered
 
 
 def _answer_some(
@@ -260,7 +260,8 @@ def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAn
     error = ""
     last = len(question) - 1
     for number, payload in enumerate(question):
-        opinion = hook.answer(payload, failure if number == last else None)
+        failure_now = failure if number == last else None
+        opinion = hook.answer(payload, failure_now)
         record = opinion.decision
         error = error or opinion.crash
         answer = TrialAnswer(verdict_of(record), reason_of(record))

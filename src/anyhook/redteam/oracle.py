@@ -82,9 +82,9 @@ class Oracle:
         for plain, others in groups.items():
             words = split_tokens(plain.line)
             programs = [word for word in words if _NAME.fullmatch(word)]
-            own = [name for name in programs if name not in HELPERS] + programs[:1]
+            own_programs = [name for name in programs if name not in HELPERS] + programs[:1]
             # First records are compared, then effects.
-            views = (stubs_for_records(own), stubs_for_effects(programs))
+            views = (stubs_for_records(own_programs), stubs_for_effects(programs))
             tasks.append(Task(plain, tuple(others), shell, views, "git" in words))
         # The files are made anew when the next task needs others.
         tasks.sort(key=lambda task: task.has_repository)

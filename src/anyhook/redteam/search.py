@@ -165,10 +165,10 @@ class Search:
                 if question is not None:
                     variants.append(variant)
                     questions.append(question)
-        done = 0
+        answered = 0
 
         def count(number: int, answer: TrialAnswer) -> None:
-            nonlocal done
+            nonlocal answered
             variant = variants[number]
             counts = self._result.classes.setdefault(variant.class_name, ClassResult())
             counts.tried += 1
@@ -176,8 +176,8 @@ class Search:
             counts.denied += answer.is_stopped and answer.outcome != ASKED
             if not answer.is_stopped:
                 self._passed.append((variant, answer))
-            done += 1
-            self._on_progress(Progress("asking", done, len(variants)))
+            answered += 1
+            self._on_progress(Progress("asking", answered, len(variants)))
 
         self._asker.ask(questions, on_answer=count)
 
@@ -195,13 +195,13 @@ class Search:
             for variant, answer in passed:
                 self._add(variant, answer, is_proved=False)
             return
-        done = 0
+        compared = 0
 
         def take(number: int, is_proved: bool) -> None:
-            nonlocal done
+            nonlocal compared
             self._add(*passed[number], is_proved=is_proved)
-            done += 1
-            self._on_progress(Progress("proving", done, len(passed)))
+            compared += 1
+            self._on_progress(Progress("proving", compared, len(passed)))
 
         with closing(oracle):
             pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]

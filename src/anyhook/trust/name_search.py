@@ -125,7 +125,8 @@ def _list(directory: str) -> Listing:
                 is_truncated = number >= MAX_ENTRIES
                 if is_truncated:
                     break
-                (directories if entry.is_dir() else files).add(entry.name)
+                names = directories if entry.is_dir() else files
+                names.add(entry.name)
     except OSError:
         pass
     for name in files:

@@ -40,7 +40,9 @@ class TrustStore:
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
-        self.directory = Path(data_directory() / "trust" if directory is None else directory)
+        if directory is None:
+            directory = data_directory() / "trust"
+        self.directory = Path(directory)
 
     def identity(self, project: Path) -> FileIdentity:
         """Return the identity of the file about a project, which changes with its content."""

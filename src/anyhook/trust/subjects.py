@@ -157,8 +157,8 @@ class SubjectReader:
             observed = read_observed(file)
             directory = Path(os.path.realpath(script)).parent
             for path, date in observed.code.items():
-                own = Path(path)
-                if own.is_relative_to(self.project) or own.is_relative_to(directory):
+                loaded = Path(path)
+                if loaded.is_relative_to(self.project) or loaded.is_relative_to(directory):
                     runs.code[path] = date
                 else:
                     runs.unclear.append(f"{path}, which {script.name} was seen to load")

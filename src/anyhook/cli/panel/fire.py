@@ -220,7 +220,8 @@ def sample_event(hook: PanelHook) -> EventOptions:
     rest = dict(fields or {})
     tool = rest.pop("tool", None)
     value = rest.pop("input", rest or None)
-    return EventOptions(spec.wire, tool, None if value is None else _json(value), [])
+    text = None if value is None else _json(value)
+    return EventOptions(spec.wire, tool, text, [])
 
 
 def takes_tool(hook: PanelHook) -> bool:

@@ -105,7 +105,8 @@ class PanelScreen(Screen[None]):
 
     def report(self, result: ActionResult) -> None:
         """Show what an action has done, and the command line that does the same."""
-        text = Text(result.text, style=BAD if result.is_problem else GOOD)
+        style = BAD if result.is_problem else GOOD
+        text = Text(result.text, style=style)
         if result.warning:
             text.append(f"\n{result.warning}", style=CAUTION)
         if result.command:

@@ -247,7 +247,9 @@ class _Handler(BaseHTTPRequestHandler):
         body: object = None
         with suppress(ValueError):
             body = json.loads(text)
-        self._reply(body if isinstance(body, dict) else {})
+        if not isinstance(body, dict):
+            body = {}
+        self._reply(body)
 
     def do_GET(self) -> None:
         self._reply({})
