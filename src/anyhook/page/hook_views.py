@@ -15,7 +15,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
 from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.health import HealthWord, HookHealth, health
+from anyhook.manage.health import HealthWord, HookHealth, health, healths_of
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import SwitchResult, switch_hook
@@ -125,13 +125,14 @@ async def switch(page: Page, request: Request) -> Response:
 def show_problems(page: Page, _request: Request) -> Response:
     """Show the mistakes in the settings, the worst first, and the broken hooks."""
     engines = list(scope_of(page.project, None).engines(default=True))
+    findings = find_problems(engines)
     broken: list[HookHealth] = []
-    for engine in engines:
-        broken += [hook for hook in health(engine).hooks if hook.word is HealthWord.BROKEN]
+    for agent_health in healths_of(engines, findings):
+        broken += [hook for hook in agent_health.hooks if hook.word is HealthWord.BROKEN]
     return page.show(
         "problems.html",
         "/problems",
-        problems=worst_first(find_problems(engines)),
+        problems=worst_first(findings),
         broken=broken,
         journal_problems=page.live.problems,
     )
