@@ -608,8 +608,9 @@ class _Warnings:
             os.dup2(self._stderr, 2)
         os.close(self._stderr)
         self._stderr = None
-        for line in self._held if has_answer else ():
-            _print_warning(line)
+        if has_answer:
+            for line in self._held:
+                _print_warning(line)
 
 
 class _Traces:

@@ -348,5 +348,9 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
 
 def new_denials(changes: Iterable[DecisionChange]) -> ItemTable[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
-    denials = (c for c in changes if c.outcomes[1] in DENYING and c.outcomes[0] not in DENYING)
-    return ItemTable(denials)
+    denials = ItemTable[DecisionChange]()
+    for change in changes:
+        before, after = change.outcomes
+        if after in DENYING and before not in DENYING:
+            denials.append(change)
+    return denials

@@ -201,10 +201,12 @@ def _of_agents(kind: str, agent: str, last: str) -> Words:
 
     owners: dict[str, list[str]] = {}
     for name in AGENTS:
+        if agent not in ("", name):
+            continue
         spec = get_agent(name)
-        for word in spec.by_wire if kind == "event" else spec.tools:
-            if agent in ("", name):
-                owners.setdefault(word, []).append(name)
+        words_of_agent = spec.by_wire if kind == "event" else spec.tools
+        for word in words_of_agent:
+            owners.setdefault(word, []).append(name)
     words: Words = []
     for word, names in owners.items():
         owner = "" if agent else ", ".join(names)

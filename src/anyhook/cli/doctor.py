@@ -315,8 +315,9 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
             message, _, remedy = problem.message.partition("; ")
             yield Check(name, WRONG, message, remedy)
         # The programs that companions start.
-        for file in engine.hooks.files:
-            for companion in engine.agent.settings.companions if file.definitions else ():
+        files = [file for file in engine.hooks.files if file.definitions]
+        for file in files:
+            for companion in engine.agent.settings.companions:
                 location = find_companion(companion, file.source.path)
                 if not location.command:
                     continue

@@ -206,7 +206,8 @@ class _Batch:
 def _count_characters(value: dict[str, Any] | list[Any]) -> int:
     """Return how long the strings in a JSON object or array are together."""
     count = 0
-    for item in value.values() if isinstance(value, dict) else value:
+    items = value.values() if isinstance(value, dict) else value
+    for item in items:
         if isinstance(item, str):
             count += len(item)
         elif isinstance(item, (dict, list)):

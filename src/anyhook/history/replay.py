@@ -96,7 +96,11 @@ class SessionRange:
         )
         join = "JOIN bodies ON bodies.event_id = events.id"
         rows = self._query(history, columns, f"{of_names}ORDER BY events.id", join)
-        return [(*row[:5], uncompressed(row[5]), *row[6:]) for row in rows]
+        events: list[tuple[Any, ...]] = []
+        for *columns_before, payload, reconstructed, redacted, is_refused in rows:
+            event = (*columns_before, uncompressed(payload), reconstructed, redacted, is_refused)
+            events.append(event)
+        return events
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
         condition, values = _condition(self.chosen)

@@ -161,10 +161,11 @@ def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = 
     it records counts with `by_itself`.
     """
     line = handler.command or shlex.join(handler.argv or ())
-    files = [str(file) for file in files_of(engine, handler)]
-    file = files[0] if files else None
+    files = files_of(engine, handler)
+    file = str(files[0]) if files else None
+    commands = (line, "") if by_itself else (line,)
     digests: set[str] = set()
-    for command in (line, "") if by_itself else (line,):
+    for command in commands:
         version = version_record(command, file)
         digest = hook_digest(RecordedResult(handler.label, version=version))
         if digest is not None:

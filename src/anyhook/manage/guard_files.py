@@ -340,13 +340,17 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
         elif line == "=" * MARKER_SIZE:
             side = theirs
         elif line.startswith(">" * MARKER_SIZE):
-            starts = [at for at in range(len(lines)) if lines[at : at + len(mine)] == mine]
-            # Counted from 1, after the line that `add` wrote.
-            line_number = None
-            if mine and starts:
-                line_number = starts[0] + 2
-            conflicts.append(Conflict(line_number, tuple(mine), tuple(theirs)))
+            conflicts.append(Conflict(_line_of(mine, lines), tuple(mine), tuple(theirs)))
             side = None
         elif side is not None:
             side.append(line)
     return merged, conflicts
+
+
+def _line_of(part: list[str], lines: list[str]) -> int | None:
+    """Return the number in a copy of the first line of a part; `None` if it has no lines."""
+    for index in range(len(lines)):
+        if part and lines[index : index + len(part)] == part:
+            # Counted from 1, after the line that `add` wrote.
+            return index + 2
+    return None

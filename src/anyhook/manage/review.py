@@ -146,7 +146,9 @@ def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> 
         UsageError: If the set cannot be read.
     """
     labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows(path).values()}
-    for group in groups if labels else ():
+    if not labels:
+        return
+    for group in groups:
         calls = [_row_of(history, events[0]) for events in group.calls.values()]
         (label, *others) = {labels.get(_call_in(row), "") for row in calls}
         group.label = "" if others else label

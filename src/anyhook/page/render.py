@@ -133,7 +133,8 @@ def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 def show_clock_or_day(timestamp: float) -> str:
     """Return the time of day of today, like `21:05:43`, or the day and time, like `11-21 21:05`."""
     text = show_time(timestamp)
-    return text[11:] if text[:10] == show_time(time.time())[:10] else text[5:16]
+    is_today = text[:10] == show_time(time.time())[:10]
+    return text[11:] if is_today else text[5:16]
 
 
 def show_ago(timestamp: float) -> str:

@@ -288,7 +288,9 @@ def _remove_subject(source: _Source, node: ast.AST) -> Iterator[Edit]:
 def _remove_return(source: _Source, node: ast.AST) -> Iterator[Edit]:
     for field in ("body", "orelse", "finalbody"):
         statements = getattr(node, field, [])
-        for statement in statements if isinstance(statements, list) else ():
+        if not isinstance(statements, list):  # the body of a `lambda` is one expression
+            continue
+        for statement in statements:
             if not isinstance(statement, ast.Return) or statement.value is None:
                 continue
             # `if …: return deny()` alone is what `rule-removed` changes.

@@ -122,9 +122,11 @@ def example_of(case: Case) -> Example | None:
     """Return a case as an example of a hook file; `None` for a payload of one agent."""
     if case.payload is not None:
         return None
-    fields = {**case.fields, **({} if case.tool else case.input)}
+    fields = dict(case.fields)
     if case.tool:
         fields |= {"tool_name": case.tool, "tool_input": dict(case.input)}
+    else:
+        fields |= case.input
     return Example(
         event=case.event,
         fields=fields,
