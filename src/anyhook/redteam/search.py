@@ -28,11 +28,7 @@ WRONG_VALUES: tuple[Any, ...] = (None, 7, True, [], {}, [["rm"]], {"command": "l
 class Escape:
     """A call that does what a guard stops, and passes it."""
 
-    of: str
-    """What the guard stops."""
-    command: str
-    """The spelling that passes."""
-    class_name: str
+    variant: Variant
     shell: str
     """The shell in which it was proved."""
     hook: str
@@ -40,7 +36,21 @@ class Escape:
     """Whether running both has shown that they do the same."""
     error: str
     """Why the hook failed on it; empty if it did not."""
-    variant: Variant
+
+    @property
+    def of(self) -> str:
+        """What the guard stops."""
+        return self.variant.plain.text
+
+    @property
+    def command(self) -> str:
+        """The spelling that passes."""
+        return self.variant.spelling.text
+
+    @property
+    def class_name(self) -> str:
+        """Its class of spellings."""
+        return self.variant.class_name
 
 
 @dataclass(slots=True)
@@ -214,18 +224,8 @@ class Search:
         if result.can_prove and not is_proved:
             counts.unproved += 1
             return
-        counts.escapes.append(
-            Escape(
-                of=variant.plain.text,
-                command=variant.spelling.text,
-                class_name=variant.class_name,
-                shell=self._shell,
-                hook=result.hook,
-                is_proved=is_proved,
-                error=answer.error,
-                variant=variant,
-            )
-        )
+        escape = Escape(variant, self._shell, result.hook, is_proved, answer.error)
+        counts.escapes.append(escape)
 
 
 def question_of(asker: Asker, calls: Sequence[Call]) -> Question | None:
