@@ -30,6 +30,7 @@ from anyhook.cli.output import console
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
 from anyhook.integrations.adk import AnyhookPlugin
+from anyhook.manage.verdict import fired_event
 
 PROJECT = Path(__file__).parent / "guarded-project"
 PROMPT = "Add a settings file, clean up, and publish."
@@ -103,7 +104,7 @@ async def main():
     def on_decision(event, decision):
         seen.append(event.name)
         if decision.results:
-            print_timeline(out, plugin.engine, event, decision)
+            print_timeline(out, plugin.engine, fired_event(plugin.engine, event, decision))
         else:
             out.print(Text(plugin.engine.agent.by_canonical[event.name].wire, style="dim"))
 

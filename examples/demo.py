@@ -17,6 +17,7 @@ from anyhook.cli.output import console
 from anyhook.cli.render import print_diagnostics
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
+from anyhook.manage.verdict import fired_event
 
 PROJECT = Path(__file__).parent / "guarded-project"
 WIDTH = 118
@@ -34,7 +35,8 @@ def main() -> None:
         print_diagnostics(out, sync.engine.diagnostics)
         for line in lines:
             event, notes = sync.engine.decode(json.loads(line))
-            print_timeline(out, sync.engine, event, sync.dispatch(event), notes)
+            fired = fired_event(sync.engine, event, sync.dispatch(event))
+            print_timeline(out, sync.engine, fired, notes)
     if picture:
         svg = out.export_svg(title="anyhook: who decided what")
         svg = re.sub(r"@font-face {.*?}\s*", "", svg, flags=re.DOTALL)  # no fonts from elsewhere

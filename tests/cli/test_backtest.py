@@ -246,3 +246,10 @@ def test_an_interrupted_run_says_how_far_it_came(done, line):
     run = BacktestRun(subject, Result(), BacktestProgress(done + 1, done), is_complete=False)
 
     assert line in text_of(run)
+
+
+def test_words_without_a_letter_are_refused(here, capsys):
+    words = ("backtest", "-j1", "--project", ".", "--trust-once", "--where=;;")
+
+    assert main(list(words)) == USAGE
+    assert "has no letter and no digit to search for" in output(capsys)[1]

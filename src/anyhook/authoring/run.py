@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.authoring.functions import HookFunction, HookFunctions
     from anyhook.authoring.process_exit import Output
+    from anyhook.authoring.recording import FunctionRun
     from anyhook.model.events import Event
     from anyhook.trust.approvals import DeniedCall
 
@@ -248,11 +249,8 @@ class Run:
         self._on_ready = on_ready
         self._elapsed = elapsed
         self._clock = time.perf_counter()
-        self._history = recording_directory(os.environ)
-        if self._history is not None:
-            self._started = time.time()
-        # The hook may change the module.
-        self._file: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
+        self._traces = _Traces(hooks.name, is_shadow=self._is_shadow)
+        self._warnings = _Warnings(hooks.name, is_shadow=self._is_shadow)
         is_rehearsal = os.environ.get(RECORDED_ENV) == REHEARSAL
         self._can_be_allowed = not is_rehearsal and os.environ.get(ALLOW_ENV) != "off"
         self._agent: AgentSpec
@@ -266,12 +264,6 @@ class Run:
         self._notes: list[str] = []
         self._status = "ran"
         self._error: str | None = None
-        self._silence: _Silence | None = None
-        self._held_warnings: list[str] = []
-        self._note = ""
-        self._denied_call: DeniedCall | None = None
-        # What is recorded in place of the answer, which names another ID at each denial.
-        self._decided: Answer | None = None
 
     def answer(self, payload: bytes) -> None:
         """Answer the event in a payload; the output gets the answer, or the reason for none."""
@@ -298,7 +290,7 @@ class Run:
         if not isinstance(data, dict):
             raise _UnreadableError("standard input holds no JSON object")
         if change:
-            self._warn(change)
+            self._warnings.warn(change)
         agent_name = self._agent_name or recognize(data, os.environ)
         if agent_name is None:
             raise _UnreadableError(
@@ -309,9 +301,9 @@ class Run:
         self._event, problems = decode_event(self._agent, data)
         spec = self._agent.by_canonical.get(self._event.name)
         if spec is not None and spec.reads_all_output:
-            self._silence = _Silence()  # this agent takes any output for an answer, also on stderr
+            self._warnings.hold()  # this agent takes any output for an answer, also on stderr
         for problem in problems:
-            self._warn(problem.message)
+            self._warnings.warn(problem.message)
         if spec is None:
             return False
         self._spec = spec
@@ -344,7 +336,8 @@ class Run:
         Whatever goes wrong, the denial stands.
         """
         is_denied_call = answer.outcome is Outcome.DENY and self._event.name in CALL_EVENTS
-        if not is_denied_call or self._is_shadow or not self._can_be_allowed or self._file is None:
+        file = self._traces.file
+        if not is_denied_call or self._is_shadow or not self._can_be_allowed or file is None:
             return answer
         turn = allocate_lock()
 
@@ -362,7 +355,7 @@ class Run:
 
                 event: Any = self._event
                 applied = apply_approval(
-                    self._agent, event, answer, hook=self._file, name=self._hooks.name
+                    self._agent, event, answer, hook=file, name=self._hooks.name
                 )
         except BaseException as error:  # noqa: BLE001 - the denial counts, and not its record
             _log_traceback(error)
@@ -371,9 +364,9 @@ class Run:
         turn.acquire()
         if applied is None:
             return answer
-        self._note, self._denied_call = applied.note, applied.call
+        self._traces.note, self._traces.denied_call = applied.note, applied.call
         if applied.call is not None:
-            self._decided = answer
+            self._traces.decided = answer
         return applied.answer
 
     def _call(self, function: HookFunction, event: Any) -> Answer:
@@ -464,7 +457,7 @@ class Run:
         """End without an answer: without an agent, exit codes are the only form of one."""
         name = self._hooks.name
         if self._is_shadow:
-            self._warn(problem)
+            self._warnings.warn(problem)
         elif self._hooks.on_crash == "deny":
             message = f"hook {name} blocked this: {problem}, and it must not fail"
             self._output.fail(FallbackExit(message=message, code=BLOCKING_EXIT), problem)
@@ -474,17 +467,6 @@ class Run:
             self._output.fail(FallbackExit(message=message, code=FAILURE_EXIT), problem)
 
     # -- output
-
-    def _warn(self, text: str) -> None:
-        """Report something to the author: in the log, and on standard error where that is safe."""
-        line = f"anyhook: {self._hooks.name}: {text}"
-        log_text(line)
-        if self._is_shadow:
-            return
-        if self._silence is not None:
-            self._held_warnings.append(line)
-        else:
-            _print_warning(line)
 
     def _deliver(self, answer: Answer) -> None:
         """Hand the answer over; a denial that cannot be written becomes an exit code."""
@@ -514,7 +496,7 @@ class Run:
         """Return what is delivered, and print what belongs to standard error."""
         notes, self._notes = self._notes, []
         for note in notes:
-            self._warn(note)
+            self._warnings.warn(note)
         self._leave_traces_later(answer)
         if self._is_shadow:
             answer = NO_OPINION
@@ -527,72 +509,38 @@ class Run:
         if message is not None:
             answer = answer.replace(system_message=None)
         text = reply_bytes(self._agent, self._spec, answer)
-        if self._silence is not None:
-            has_answer = bool(text)
-            silence, self._silence = self._silence, None
-            silence.end(restore=has_answer)
-            for line in self._held_warnings if has_answer else ():
-                _print_warning(line)
-        if message is None:
-            return _Reply(text=text, code=0, fallback=fallback)
-        _print_warning(message)
-        if text == self._spec.no_opinion_output.encode():
-            text = b""
-        # Exit code 2 is for a decision, not for a failure.
-        return _Reply(
-            text=text, code=BLOCKING_EXIT if self._error is None else 0, fallback=fallback
-        )
+        self._warnings.release(has_answer=bool(text))
+        code = 0
+        if message is not None:
+            _print_warning(message)
+            if text == self._spec.no_opinion_output.encode():
+                text = b""
+            # Exit code 2 is for a decision, not for a failure.
+            if self._error is None:
+                code = BLOCKING_EXIT
+        return _Reply(text=text, code=code, fallback=fallback)
 
     def _leave_traces_later(self, answer: Answer) -> None:
         """Have the event recorded, and a denied call kept, when the answer is delivered."""
-        if self._history is None and self._denied_call is None:
+        traces = self._traces
+        if traces.directory is None and traces.denied_call is None:
             return
         duration = time.perf_counter() - self._clock
 
         def leave_traces() -> None:
             with Deadline(RECORD_SECONDS, lambda: exit_now(self._output.code)):
-                call = self._denied_call
-                if call is not None:
-                    self._write_trace(lambda: self._keep_denied_call(call, answer))
-                if self._history is not None:
-                    directory = self._history
-                    decided = self._decided or answer
-                    self._write_trace(lambda: self._record(directory, decided, duration))
+                _write_trace(lambda: traces.keep_denied_call(self._event, answer))
+                _write_trace(lambda: self._record(answer, duration))
 
         self._output.record = leave_traces
 
-    def _write_trace(self, write: Callable[[], None]) -> None:
-        """Write to the user's data directory, without a change of how the process ends."""
-        release_signals = hold_write_signals()
-        try:
-            write()
-        except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
-            _log_traceback(error)
-        # The answer is delivered: a write that fails must not end the process.
-        discard_write_signals()
-        release_signals()
+    def _record(self, answer: Answer, duration: float) -> None:
+        directory = self._traces.directory
+        if directory is None:
+            return
+        from anyhook.authoring.recording import record_hook
 
-    def _keep_denied_call(self, call: DeniedCall, answer: Answer) -> None:
-        from anyhook.authoring.approval import keep_denied_call
-
-        event: Any = self._event
-        keep_denied_call(call, event, answer.reason or "")
-
-    def _record(self, directory: str, answer: Answer, duration: float) -> None:
-        from anyhook.authoring.recording import FunctionRun, record_hook
-
-        run = FunctionRun(
-            hook=self._hooks.name,
-            file=self._file,
-            started=self._started,
-            duration=duration,
-            status=self._status,
-            answer=answer,
-            exit_code=self._output.code,
-            error=self._error,
-            shadow=self._is_shadow,
-            note=self._note,
-        )
+        run = self._traces.run(answer, duration, self._output.code, self._status, self._error)
         problem = record_hook(directory, self._agent, self._event, self._payload, run)
         if problem is not None:
             log_text(f"anyhook: {self._hooks.name}: {problem}")
@@ -620,10 +568,29 @@ class _Reply(Record):
     fallback: FallbackExit
 
 
-class _Silence:
-    """Discards what the process prints, until it ends."""
+class _Warnings:
+    """What is reported to the author: in the log, and on standard error where that is safe."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str, *, is_shadow: bool) -> None:
+        self._name = name
+        self._is_shadow = is_shadow
+        self._held: list[str] = []
+        # A copy of standard error, as long as what the process prints is discarded.
+        self._stderr: int | None = None
+
+    def warn(self, text: str) -> None:
+        """Report something."""
+        line = f"anyhook: {self._name}: {text}"
+        log_text(line)
+        if self._is_shadow:
+            return
+        if self._stderr is not None:
+            self._held.append(line)
+        else:
+            _print_warning(line)
+
+    def hold(self) -> None:
+        """Discard what the process prints, and hold what is reported."""
         null = os.open(os.devnull, os.O_WRONLY)
         sys.stderr.flush()
         self._stderr = os.dup(2)
@@ -631,12 +598,79 @@ class _Silence:
             os.dup2(null, stream)
         os.close(null)
 
-    def end(self, *, restore: bool) -> None:
-        """End it; with `restore`, what is printed from now on goes to standard error again."""
-        if restore:
+    def release(self, *, has_answer: bool) -> None:
+        """Print what was held, and what is printed from now on; without an answer, nothing."""
+        if self._stderr is None:
+            return
+        if has_answer:
             sys.stderr.flush()
             os.dup2(self._stderr, 2)
         os.close(self._stderr)
+        self._stderr = None
+        if has_answer:
+            for line in self._held:
+                _print_warning(line)
+
+
+class _Traces:
+    """What an event leaves in the user's data directory: its record, and a denied call.
+
+    Attributes:
+        directory: The directory of the history; `None` if recording is off.
+        file: The hook file, taken before the hook may change the module.
+        note: What an approval adds to the record.
+        denied_call: The call that is kept, so that the user can allow it.
+        decided: What is recorded in place of the answer, which names another ID at each denial.
+    """
+
+    def __init__(self, name: str, *, is_shadow: bool) -> None:
+        self._name = name
+        self._is_shadow = is_shadow
+        self.directory = recording_directory(os.environ)
+        self._started = time.time()
+        self.file: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
+        self.note = ""
+        self.denied_call: DeniedCall | None = None
+        self.decided: Answer | None = None
+
+    def keep_denied_call(self, event: Any, answer: Answer) -> None:
+        """Keep the denied call, if there is one, with the reason of the answer."""
+        if self.denied_call is None:
+            return
+        from anyhook.authoring.approval import keep_denied_call
+
+        keep_denied_call(self.denied_call, event, answer.reason or "")
+
+    def run(
+        self, answer: Answer, duration: float, exit_code: int, status: str, error: str | None
+    ) -> FunctionRun:
+        """Return what is recorded of the functions."""
+        from anyhook.authoring.recording import FunctionRun
+
+        return FunctionRun(
+            hook=self._name,
+            file=self.file,
+            started=self._started,
+            duration=duration,
+            status=status,
+            answer=self.decided or answer,
+            exit_code=exit_code,
+            error=error,
+            shadow=self._is_shadow,
+            note=self.note,
+        )
+
+
+def _write_trace(write: Callable[[], None]) -> None:
+    """Write to the user's data directory, without a change of how the process ends."""
+    release_signals = hold_write_signals()
+    try:
+        write()
+    except Exception as error:  # noqa: BLE001 - the answer counts, and not the record
+        _log_traceback(error)
+    # The answer is delivered: a write that fails must not end the process.
+    discard_write_signals()
+    release_signals()
 
 
 def _parse(text: str) -> tuple[Any, str | None]:

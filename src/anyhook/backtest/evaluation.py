@@ -185,7 +185,7 @@ def _extract(root: Path, revision: str, copy: Path) -> None:
 def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:
     """Run git and return its output."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["git", "-C", str(directory), *arguments],  # noqa: S607 - the user's git
             capture_output=True,
             env={**os.environ, **(environ or {})},
@@ -193,7 +193,8 @@ def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = N
         )
     except OSError as error:
         raise UsageError(f"git cannot be run: {error.strerror}") from error
-    if done.returncode:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(f"git {arguments[0]} failed: {lines[-1] if lines else done.returncode}")
-    return done.stdout
+    if process.returncode:
+        lines = process.stderr.decode(errors="replace").strip().splitlines()
+        problem = lines[-1] if lines else str(process.returncode)
+        raise UsageError(f"git {arguments[0]} failed: {problem}")
+    return process.stdout

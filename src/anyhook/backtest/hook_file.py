@@ -135,8 +135,9 @@ class HookFile:
             call = self._late_call(agent, event, label, function)
         else:
             answer = answer_of_end(agent, event, failure)
-            crash = failure.problem if answer is None else ""
-            call = _Call(label, None, crash, NO_OPINION if answer is None else answer)
+            call = _Call(label, None, "", answer or NO_OPINION)
+            if answer is None:
+                call = call._replace(crash=failure.problem)
             problem = failure_text(row, label, failure.problem)
         opinion = self._opinion(row, _Run(agent, event, call.answer, [call]), result)
         return opinion._replace(problem=problem) if problem else opinion

@@ -9,6 +9,7 @@ that commands that run at the same time do not meet in it.
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -22,7 +23,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from anyhook.backtest.results import Decided, Result
-from anyhook.backtest.runner import SAMPLE, SessionRunner
+from anyhook.backtest.runner import SAMPLE, DecidedSession, SessionRunner
 from anyhook.backtest.sources import EventRow, EventRows, Part, read_errors
 from anyhook.errors import AnyhookError, UsageError
 
@@ -71,17 +72,19 @@ class Evaluated:
 
     result: Result
     """The first slice counts all events of the part."""
-    positions: Sequence[int] = ()
+    positions: Sequence[int]
     """Position in the part of each event on which hooks had an opinion."""
 
 
 def slices_of(parts: int, processes: int) -> list[Slice]:
     """Return the slices of each part."""
-    count = -(-processes * SLICES_OF_PROCESS // parts) if processes > 1 else 1
+    count = 1
+    if processes > 1:
+        count = math.ceil(processes * SLICES_OF_PROCESS / parts)
     return [Slice(number, count) for number in range(count)]
 
 
-def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
+def merge_slices(slices: Sequence[Evaluated]) -> Result:
     """Return the results on a part from those of all its slices."""
     merged = Result()
     decided: list[tuple[int, Decided]] = []
@@ -90,7 +93,7 @@ def merge_slices(slices: Sequence[Evaluated]) -> Evaluated:
         decided += zip(piece.positions, piece.result.decided, strict=True)
     decided.sort(key=itemgetter(0))
     merged.decided = [item for _, item in decided]
-    return Evaluated(merged)
+    return merged
 
 
 WHOLE = Slice()
@@ -114,7 +117,7 @@ class Done:
     """A part that was evaluated."""
 
     number: int
-    evaluated: Evaluated
+    result: Result
 
 
 def evaluate_part(
@@ -175,8 +178,8 @@ class _PartEvaluation:
         """Decide the events that are held."""
         sessions = [list(rows.values()) for rows in self._sessions.values()]
         decided = self._runner.decide(sessions)
-        for (session, rows), outcome in zip(self._sessions.items(), decided, strict=True):
-            positions = list(rows)
+        for (session, positioned), outcome in zip(self._sessions.items(), decided, strict=True):
+            positions = list(positioned)
             self._counts.add(outcome.result)
             self.reads |= outcome.reads
             for number, decision in outcome.decided.items():
@@ -187,12 +190,14 @@ class _PartEvaluation:
                 self._counts.split_sessions += 1
             self._decided_sessions.add(session)
         if self._sampled_sessions:
-            numbers = [number for number, rows in enumerate(sessions) if len(rows) > 1]
-            del numbers[self._sampled_sessions :]
-            chosen = [sessions[number] for number in numbers]
-            before = [decided[number] for number in numbers]
-            self._counts.sampled += sum(min(len(rows), SAMPLE) for rows in chosen)
-            self._counts.depends += self._runner.sample(chosen, before)
+            sampled: list[list[EventRow]] = []
+            before: list[DecidedSession] = []
+            for rows, outcome in zip(sessions, decided, strict=True):
+                if len(rows) > 1 and len(sampled) < self._sampled_sessions:
+                    sampled.append(rows)
+                    before.append(outcome)
+                    self._counts.sampled += min(len(rows), SAMPLE)
+            self._counts.depends += self._runner.sample(sampled, before)
             self._sampled_sessions = 0
         self._sessions.clear()
         self._held = 0
@@ -258,7 +263,9 @@ class Pool:
         slices = [WHOLE]
         if self._subject.is_project and numbered:  # a project has few parts
             slices = slices_of(len(numbered), self._jobs)
-        waiting = deque(PoolTask(*part, chosen) for part in numbered for chosen in slices)
+        waiting: deque[PoolTask] = deque()
+        for number, part in numbered:
+            waiting.extend([PoolTask(number, part, chosen) for chosen in slices])
         while len(self._workers) < min(self._jobs, len(waiting)):
             self._workers.append(_Worker(self._subject, self._timeout))
         while waiting or any(worker.task for worker in self._workers):
@@ -266,14 +273,14 @@ class Pool:
                 if worker.task is None and waiting:
                     worker.give(waiting.popleft())
             for task, evaluated in self._collect(waiting):
-                whole = self._add_slice(task, evaluated)
-                if whole is not None:
-                    yield Done(task.number, whole)
+                result = self._add_slice(task, evaluated)
+                if result is not None:
+                    yield Done(task.number, result)
 
-    def _add_slice(self, task: PoolTask, evaluated: Evaluated) -> Evaluated | None:
+    def _add_slice(self, task: PoolTask, evaluated: Evaluated) -> Result | None:
         """Return the results on a whole part, as soon as all of its slices are there."""
         if task.chosen.count == 1:
-            return evaluated
+            return evaluated.result
         slices = self._slices.setdefault(task.number, {})
         slices[task.chosen.number] = evaluated
         if len(slices) < task.chosen.count:

@@ -171,4 +171,5 @@ def crash_of(result: HandlerResult) -> str:
     if result.status is Status.FAILED:
         return crash_text(result.error or "failed")
     first = crash_text(result.stderr)
-    return f"exit code {result.exit_code}{f': {first}' if first else ''}"
+    problem = f"exit code {result.exit_code}"
+    return f"{problem}: {first}" if first else problem

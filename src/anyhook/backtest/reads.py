@@ -164,8 +164,8 @@ class Memory:
                 file = getattr(module, "__file__", None)
                 if name == "__main__" or not file or file.startswith(self._installed):
                     continue
-                own = {n: value for n, value in vars(module).items() if not n.startswith("__")}
-                pickler.dump(own)
+                state = {n: value for n, value in vars(module).items() if not n.startswith("__")}
+                pickler.dump(state)
             pickler.dump(dict(os.environ))
         except Exception:  # noqa: BLE001 - an open file, a lock, a connection, code of the hook
             return None

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.backtest.item_table import ItemTable
 from anyhook.backtest.reads import VARIABLE, WHOLE
-from anyhook.backtest.results import ORDER, Decided, Result
+from anyhook.backtest.results import ORDER, Decided, Result, Tally
 from anyhook.history.verdicts import CRASH, DENYING
+from anyhook.model.text import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -114,16 +115,17 @@ class Dependencies:
 
 def dependencies_of(result: Result) -> Dependencies:
     """Return on what the decisions of a result depend."""
-    variables = [name.removeprefix(VARIABLE) for name in result.reads if name.startswith(VARIABLE)]
-    files = [name for name in result.reads if not name.startswith(VARIABLE)]
-    data = [name for name in files if not name.endswith(".py")]
-    return Dependencies(
-        result.sampled,
-        dict(result.depends.most_common()),
-        [WHOLE] if WHOLE in variables else sorted(variables),
-        sorted(data),
-        result.split_sessions,
-    )
+    variables: list[str] = []
+    files: list[str] = []
+    for name in sorted(result.reads):
+        if name.startswith(VARIABLE):
+            variables.append(name.removeprefix(VARIABLE))
+        elif not name.endswith(".py"):
+            files.append(name)
+    if WHOLE in variables:
+        variables = [WHOLE]
+    depends = dict(result.depends.most_common())
+    return Dependencies(result.sampled, depends, variables, files, result.split_sessions)
 
 
 def summary_of(result: Result) -> str:
@@ -131,11 +133,9 @@ def summary_of(result: Result) -> str:
     calls = result.events["before_tool"]
     is_about_calls = calls == result.total
     noun = "call" if is_about_calls else "event"
-    sessions = len(result.sessions)
     return (
-        f"would have denied {result.verdicts['deny']:,} of {result.total:,} "
-        f"{noun}{'' if result.total == 1 else 's'} in {sessions:,} "
-        f"session{'' if sessions == 1 else 's'}"
+        f"would have denied {result.verdicts['deny']:,} of {count_of(result.total, noun)} in "
+        f"{count_of(len(result.sessions), 'session')}"
     )
 
 
@@ -163,11 +163,12 @@ def _result_json(result: Result) -> dict[str, Any]:
     rates: dict[str, Any] = {}
     for outcome, number in outcomes.items():
         in_sessions = result.sessions_with(outcome)
+        # Without events or sessions, every rate is 0.
         rates[outcome] = {
             "events": number,
-            "of_events": number / result.total if result.total else 0.0,
+            "of_events": number / max(result.total, 1),
             "sessions": in_sessions,
-            "of_sessions": in_sessions / sessions if sessions else 0.0,
+            "of_sessions": in_sessions / max(sessions, 1),
         }
     return {
         "events": result.total,
@@ -176,16 +177,17 @@ def _result_json(result: Result) -> dict[str, Any]:
         "outcomes": rates,
         "refused": dict(result.refused),
         "unseen": result.unseen,
-        "hooks": {
-            hook: {
-                "matched": tally.matched,
-                "outcomes": dict(tally.outcomes),
-                "crashed": tally.crashed,
-                "timed_out": tally.timed_out,
-                "duration": {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES},
-            }
-            for hook, tally in result.hooks.items()
-        },
+        "hooks": {hook: _tally_json(tally) for hook, tally in result.hooks.items()},
+    }
+
+
+def _tally_json(tally: Tally) -> dict[str, Any]:
+    return {
+        "matched": tally.matched,
+        "outcomes": dict(tally.outcomes),
+        "crashed": tally.crashed,
+        "timed_out": tally.timed_out,
+        "duration": {f"p{share * 100:g}": tally.percentile(share) for share in PERCENTILES},
     }
 
 
@@ -206,16 +208,16 @@ def group_json(group: ChangeGroup) -> dict[str, Any]:
 
 def change_json(change: DecisionChange) -> dict[str, Any]:
     """Return a change for programs."""
+    reconstructed: set[str] = set()
+    for decided in change.sides:
+        reconstructed.update(decided.reconstructed)
     return {
         "ref": change.event.ref,
         "session": change.event.session,
         "text": change.event.text,
-        "before": None if change.before is None else dict(change.before.decision),
-        "after": None if change.after is None else dict(change.after.decision),
-        "reconstructed": sorted(
-            {*(change.before.reconstructed if change.before else ())}
-            | {*(change.after.reconstructed if change.after else ())}
-        ),
+        "before": dict(change.before.decision) if change.before else None,
+        "after": dict(change.after.decision) if change.after else None,
+        "reconstructed": sorted(reconstructed),
     }
 
 
@@ -256,21 +258,21 @@ class DecisionChange:
     """Names of the fields that differ; `crash` if only one side failed on the event."""
 
     @property
+    def sides(self) -> list[Decided]:
+        """The decisions that there are, one or two of them."""
+        return [decided for decided in (self.before, self.after) if decided is not None]
+
+    @property
     def event(self) -> Decided:
         """The event, as one of the sides describes it."""
-        decided = self.after or self.before
-        if decided is None:
-            raise ValueError("a change has a side")
-        return decided
+        return self.sides[-1]
 
     @property
     def outcomes(self) -> tuple[str, str]:
         """The verdicts before and after."""
-        before, after = self.before, self.after
-        return (
-            before.outcome if before is not None else "none",
-            after.outcome if after is not None else "none",
-        )
+        before = "none" if self.before is None else self.before.outcome
+        after = "none" if self.after is None else self.after.outcome
+        return before, after
 
 
 @dataclass(slots=True)
@@ -333,8 +335,9 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
     groups: dict[tuple[Any, ...], ChangeGroup] = {}
     for change in changes:
         event = change.event
-        hooks = {*(change.before.hooks if change.before else ())}
-        hooks |= {*(change.after.hooks if change.after else ())}
+        hooks: set[str] = set()
+        for decided in change.sides:
+            hooks.update(decided.hooks)
         key = (*change.outcomes, event.event, event.tool, tuple(sorted(hooks)), change.fields)
         group = groups.get(key)
         if group is None:
@@ -345,5 +348,9 @@ def group_changes(changes: Iterable[DecisionChange]) -> list[ChangeGroup]:
 
 def new_denials(changes: Iterable[DecisionChange]) -> ItemTable[DecisionChange]:
     """Return the changes that deny or stop what was not denied or stopped before."""
-    denials = (c for c in changes if c.outcomes[1] in DENYING and c.outcomes[0] not in DENYING)
-    return ItemTable(denials)
+    denials = ItemTable[DecisionChange]()
+    for change in changes:
+        before, after = change.outcomes
+        if after in DENYING and before not in DENYING:
+            denials.append(change)
+    return denials

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.history.verdicts import verdict_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from anyhook.backtest.item_table import ItemTable
 
@@ -100,11 +100,18 @@ class Decided:
         return verdict_of(self.decision, has_failed=bool(self.crash))
 
     @classmethod
-    def from_json(cls, value: Iterable[Any]) -> Decided:
-        """Return an event from its attributes as JSON values."""
-        ref, session, event, tool, text, decision, hooks, reconstructed, *rest = value
+    def from_json(cls, members: Mapping[str, Any]) -> Decided:
+        """Return an event from its members in a report."""
         return cls(
-            ref, session, event, tool, text, decision, tuple(hooks), tuple(reconstructed), *rest
+            members["ref"],
+            members["session"],
+            members["event"],
+            members["tool"],
+            members["text"],
+            members["decision"],
+            tuple(members["hooks"]),
+            tuple(members["reconstructed"]),
+            members["crash"],
         )
 
 

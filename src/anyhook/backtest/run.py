@@ -94,10 +94,11 @@ def run_backtest(
     )
     pool = executor or Pool(subject, jobs or available_processors(), timeout)
     try:
-        for done in pool.run(enumerate(parts)) if parts else ():
-            result = done.evaluated.result
+        results = pool.run(enumerate(parts)) if parts else ()
+        for part in results:
+            result = part.result
             run.result.add(result)
-            decided.extend(result.decided, done.number)
+            decided.extend(result.decided, part.number)
             run.progress.done += 1
             run.progress.events += result.total
             run.progress.seconds_waited += result.seconds_waited

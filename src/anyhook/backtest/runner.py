@@ -181,9 +181,11 @@ class SessionRunner:
             opinions = _complete(result)
             if any(rows[event].redacted for event in opinions):
                 questions.append(_Question(number, (SECRETS,), AS_STORED))
-            members = [name for event in opinions for name in _reconstructed(rows[event])]
-            names = tuple(dict.fromkeys(members))
-            if names:
+            members: dict[str, None] = {}
+            for event in opinions:
+                members.update(dict.fromkeys(_reconstructed(rows[event])))
+            if members:
+                names = tuple(members)
                 questions.append(_Question(number, names, SessionCircumstances(names)))
         further: list[_Question] = []
         for question, changed in self._ask(questions, sessions, results):
@@ -211,15 +213,11 @@ class SessionRunner:
             last = max(_complete(results[question.session]))  # later events have no opinion
             reruns.append((sessions[question.session][: last + 1], question.circumstances))
         for question, again in zip(questions, self._run(reruns), strict=True):
-            opinions = _complete(results[question.session])
-            yield (
-                question,
-                {
-                    number
-                    for number, opinion in opinions.items()
-                    if again.opinions.get(number, NONE).decision != opinion.decision
-                },
-            )
+            changed: set[int] = set()
+            for number, opinion in _complete(results[question.session]).items():
+                if again.opinions.get(number, NONE).decision != opinion.decision:
+                    changed.add(number)
+            yield question, changed
 
     # -- processes that end
 
@@ -351,11 +349,8 @@ class _Question(NamedTuple):
 
 def _complete(session: SessionResult) -> dict[int, Opinion]:
     """Return the opinions of hooks that all returned."""
-    return {
-        number: opinion
-        for number, opinion in session.opinions.items()
-        if opinion.has_returned and opinion.counts
-    }
+    opinions = session.opinions.items()
+    return {number: each for number, each in opinions if each.has_returned and each.counts}
 
 
 def _add_dependency(
@@ -363,17 +358,20 @@ def _add_dependency(
 ) -> None:
     for number in numbers:
         row = rows[number]
-        if row.redacted if name == SECRETS else name in _reconstructed(row):
+        may_depend = name in _reconstructed(row)
+        if name == SECRETS:
+            may_depend = bool(row.redacted)
+        if may_depend:
             dependencies.setdefault(number, []).append(name)
 
 
 def _outcomes(opinions: Mapping[int, Opinion]) -> dict[int, object]:
     """Return what hooks made of the first events, in a form that can be compared."""
-    return {
-        number: (opinion.decision, opinion.hooks, bool(opinion.crash))
-        for number, opinion in opinions.items()
-        if number < SAMPLE
-    }
+    outcomes: dict[int, object] = {}
+    for number, opinion in opinions.items():
+        if number < SAMPLE:
+            outcomes[number] = (opinion.decision, opinion.hooks, bool(opinion.crash))
+    return outcomes
 
 
 def _reconstructed(row: EventRow) -> list[str]:

@@ -128,7 +128,7 @@ def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, bat
         shift_clock(batch.clock_shift)
     evaluator = _load(run, subject, limit)
     files = _FileState(is_copied=bool(batch.sessions[0].paths))
-    done = mmap.mmap(-1, 1 + len(batch.sessions).bit_length() // 8)
+    decided = mmap.mmap(-1, 1 + len(batch.sessions).bit_length() // 8)
     number = 0
     while number < len(batch.sessions) and not (number and files.have_changed()):
         process = os.fork()
@@ -137,12 +137,12 @@ def decide_sessions(run: SandboxRun, subject: BacktestSubject, limit: float, bat
                 result = _decide(run, evaluator, batch.sessions[at])
                 result.modules = tuple(name for name in sys.modules if name not in modules_before)
                 run.send((at, result))
-                done[:] = (at + 1).to_bytes(len(done), "big")
+                decided[:] = (at + 1).to_bytes(len(decided), "big")
                 if evaluator.has_changed() or files.have_changed():
                     break
             os._exit(0)
         _, status = os.waitpid(process, 0)
-        before, number = number, int.from_bytes(done[:], "big")
+        before, number = number, int.from_bytes(decided[:], "big")
         if status or number == before:  # a hook may end its process with any code
             # This process ends as the other one has ended.
             code = os.waitstatus_to_exitcode(status)

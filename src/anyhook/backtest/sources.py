@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from anyhook.backtest.results import MAX_PROBLEMS, Decided
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.history.replay import SessionRange, all_sessions, has_events
+from anyhook.history.replay import SessionRange, has_events
 from anyhook.history.rows import dump
+from anyhook.history.sessions import SessionSummary, all_sessions
 from anyhook.history.store import FILE, History
 from anyhook.history.text import has_words
 from anyhook.model.text import shorten
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from anyhook.history.filters import Filter
-    from anyhook.history.sessions import SessionSummary
 
 
 PART = 8192
@@ -259,7 +259,9 @@ def decided_of(
     `reconstructed` are the members that it depends on and that were not recorded, `crash` the error
     of the first hook that failed, without secrets.
     """
-    text = longest_text(row.read_stored_payload() if row.redacted else payload)
+    if row.redacted:
+        payload = row.read_stored_payload()
+    text = longest_text(payload)
     if not row.is_redacted:
         text = redact_start(text, MAX_TEXT)
     if row.redacted or not row.is_redacted:

@@ -101,7 +101,9 @@ def find_files(place: str) -> Iterator[StoredFile]:
         except OSError as error:
             raise unreadable(_without_credentials(place), error) from error
         return
-    path = Path(url2pathname(urlsplit(place).path) if separator else place).expanduser()
+    if separator:
+        place = url2pathname(urlsplit(place).path)
+    path = Path(place).expanduser()
     try:
         if path.is_dir():
             for file in sorted(path.rglob("*")):
@@ -196,4 +198,6 @@ def count_lines(file: StoredFile, end: int) -> int:
             count += data.count(b"\n")
             position += len(data)
             is_cut = not data.endswith(b"\n")
-    return count + (1 if end and is_cut else 0)
+    if end and is_cut:
+        count += 1
+    return count

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook._help import answer
+from anyhook._help import USAGE, answer
 from anyhook.interrupts import INTERRUPTED, end_quietly
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ PROBLEMS = 1
 DENIED = 2
 RULES_DIFFER = 3
 NOT_DECIDED = 4
-USAGE = 64
 BUG = 70
 
 MAX_TERMINAL_SIZE = 1000

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from anyhook._help import USAGE
 from anyhook.agents import get_agent
-from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import ACCENT, CAUTION, QUIET
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
@@ -179,9 +180,12 @@ def write_additions(
 
     The output for programs gets the members `extra`; `show` replaces the differences.
     """
-    all_changes = [change for addition in additions for change in addition.changes]
-    written = apply_changes(all_changes, options, show=show)
+    changes: list[Change] = []
+    for addition in additions:
+        changes += addition.changes
+    written = apply_changes(changes, options, show=show)
     health: list[HookHealth] = []
+    unsupported: dict[str, list[str]] = {}
     for addition in additions:
         if written:
             _try_guards(addition)
@@ -189,18 +193,15 @@ def write_additions(
         if not options.dry_run:
             paths = [file.path for file in addition.files]
             health += health_of_files(addition.place.project, addition.agents, paths)
-    texts_by_agent: dict[str, list[str]] = {}
-    for addition in additions:
         for file in addition.files:
-            texts = unsupported_uses(file.path.name, file.uses, addition.agents)
-            for agent in texts:
-                texts_by_agent.setdefault(agent, []).extend(texts[agent])
-    unsupported = texts_by_agent
+            texts_by_agent = unsupported_uses(file.path.name, file.uses, addition.agents)
+            for agent, texts in texts_by_agent.items():
+                unsupported.setdefault(agent, []).extend(texts)
     if options.as_json:
         print_json(
             {
                 "written": written,
-                "files": changes_json(all_changes),
+                "files": changes_json(changes),
                 "degraded": unsupported,
                 "health": [hook_health(hook) for hook in health],
                 **(extra or {}),
@@ -210,9 +211,10 @@ def write_additions(
     print_unsupported(console(), unsupported)
     for addition in additions:
         # What the hooks need and this machine lacks.
-        place = addition.place
-        has_companions = any(changes.companions for changes in addition.settings)
-        warning = launcher_problem(place.program if has_companions else place.launcher)
+        words = addition.place.launcher
+        if any(agent_changes.companions for agent_changes in addition.settings):
+            words = addition.place.program
+        warning = launcher_problem(words)
         if warning and addition.settings:
             print_note(console(stderr=True), "warning:", warning)
     print_added(console(), health)
@@ -237,16 +239,13 @@ def _try_guards(addition: Addition) -> None:
 
 def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:
     """Return the files of changes, for programs."""
-    return [
-        {
-            "agent": None if change.agent is None else change.agent.name,
-            "path": change.path,
-            "changes": change.has_effect,
-            "text": change.after,
-        }
-        for change in changes
-        if change.is_shown
-    ]
+    files: list[dict[str, Any]] = []
+    for change in changes:
+        if change.is_shown:
+            agent = change.agent.name if change.agent is not None else None
+            content = {"path": change.path, "changes": change.has_effect, "text": change.after}
+            files.append({"agent": agent, **content})
+    return files
 
 
 # -- the guards
@@ -258,21 +257,7 @@ GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
 def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
     """Print the guards that come with anyhook, and where they are added."""
     if as_json:
-        guards = []
-        for row in rows:
-            copies = [
-                {
-                    "scope": added.scope,
-                    "file": added.copy.path,
-                    "version": added.copy.version,
-                    "changed": added.copy.is_edited,
-                    "agents": [agent.name for agent in added.agents],
-                }
-                for added in row.added
-            ]
-            parts = {"added": copies, "problems": row.problems}
-            guards.append({**members(row.guard, *GUARD), **parts})
-        print_json({"guards": guards})
+        print_json({"guards": [_guard_json(row) for row in rows]})
         return
     out = console()
     table = make_table("guard", "what it guards", "families", "added", no_wrap=("guard",))
@@ -289,6 +274,19 @@ def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
         for problem in row.problems:
             print_error(problem)
     out.print("To read more: anyhook add --why NAME. To add some: anyhook add NAME…")
+
+
+def _guard_json(row: GuardRow) -> dict[str, Any]:
+    copies = []
+    for added in row.added:
+        copy = {
+            "scope": added.scope,
+            "file": added.copy.path,
+            "version": added.copy.version,
+            "changed": added.copy.is_edited,
+        }
+        copies.append({**copy, "agents": [agent.name for agent in added.agents]})
+    return {**members(row.guard, *GUARD), "added": copies, "problems": row.problems}
 
 
 def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:

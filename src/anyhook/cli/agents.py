@@ -112,13 +112,20 @@ def capabilities(
                 words = {agent.name: str(support(agent, name, ability)) for agent in agents}
                 abilities[name][ability] = words
         print_json(abilities)
-        return OK
+    else:
+        _print_abilities(agents, events)
+    return OK
+
+
+def _print_abilities(agents: list[AgentSpec], events: list[str]) -> None:
     out = console()
     # A table that is too wide would lose its last agents.
     size = len(agents) if out.width >= WIDE else NARROW_AGENTS
     for name in events:
         rows = list(ability_rows(agents, name))
-        for first in range(0, len(agents) if rows else 0, size):
+        if not rows:
+            continue
+        for first in range(0, len(agents), size):
             part = slice(first, first + size)
             table = make_table(name, *(agent.title for agent in agents[part]))
             table.columns[0].min_width = 16
@@ -127,7 +134,6 @@ def capabilities(
                 table.add_row(Text(row.ability, style="bold"), *cells)
             out.print(table)
     out.print(Text(LEGEND, style="dim"))
-    return OK
 
 
 def ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
@@ -135,8 +141,10 @@ def ability_rows(agents: list[AgentSpec], event: str) -> Iterator[AbilityRow]:
     for ability in ABILITIES:
         cells: list[Support | None] = []
         for agent in agents:
-            has_event = event in agent.by_canonical
-            cells.append(support(agent, event, ability) if has_event else None)
+            ability_support = None
+            if event in agent.by_canonical:
+                ability_support = support(agent, event, ability)
+            cells.append(ability_support)
         if not {None, Support.NO}.issuperset(cells):
             yield AbilityRow(ability, cells)
 
@@ -184,6 +192,7 @@ def schema(
         value = reply_schema(spec, spec.event(subject))
     else:
         value = event_schema(spec, spec.event(subject))
-    text = json.dumps(value, ensure_ascii=False, indent=None if as_json else 2)
+    indent = None if as_json else 2
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
     sys.stdout.write(text + "\n")
     return OK

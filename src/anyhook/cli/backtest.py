@@ -17,13 +17,12 @@ from anyhook.backtest.subjects import BacktestSubject
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.backtest_view import print_report
 from anyhook.cli.event_filters import (
-    canonical_event,
-    canonical_tool,
     check_agent,
     note_on_tool,
     open_history,
     print_no_events,
     print_notes,
+    resolve,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.options import AsJson, HtmlFile, Since, TrustOnce, Yes, extra_required, write_page
@@ -137,45 +136,42 @@ def backtest(
         raise UsageError(f"--fail-on takes {' or '.join(FAIL_ON)}, not {fail_on!r}")
     if on and against == RECORDED:
         raise UsageError("--against recorded compares with the history; leave out --on")
-    check_agent(agent)
-    event = canonical_event(event, agent)
-    if event and event not in all_events():
-        raise UnknownNameError("event", event, all_events())
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
     directory = history_directory()
     with open_history() as store:
-        if session:
-            session = find_session(store, session, agent).session
-        chosen = Filter(
+        named = Filter(
             since=parse_since(since),
             agent=agent,
-            tool=canonical_tool(tool, agent),
+            tool=tool,
             event=event,
             session=session,
             text=where,
             refused=refused,
         )
+        chosen = resolve(named, store)
+        if chosen.event and chosen.event not in all_events():
+            raise UnknownNameError("event", chosen.event, all_events())
         parts = _parts(on, directory, chosen)
         if not parts:
             options = {}
             if on or sessions(store, limit=1):
-                named = ("since", "agent", "event", "tool", "session", "refused")
-                options = {f"--{name}": bool(getattr(chosen, name)) for name in named}
+                names = ("since", "agent", "event", "tool", "session", "refused")
+                options = {f"--{name}": bool(getattr(chosen, name)) for name in names}
                 options |= {"--where": bool(where), "--on": bool(on)}
             print_no_events(console(stderr=True), options, what="event")
             _print_tool_note(chosen)
             return PROBLEMS
         subject = _subject(hook, project, agent, yes=yes, trust_once=trust_once)
-        done = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
-    if not done.run.result.total:
+        evaluation = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
+    if not evaluation.run.result.total:
         _print_tool_note(chosen)
-    keep(directory, report_json(done.run, done.comparison), describe(chosen, on))
+    keep(directory, report_json(evaluation.run, evaluation.comparison), describe(chosen, on))
     if html is not None:
         with extra_required("--html"):
             from anyhook.page.report import backtest_report
-        write_page(html, backtest_report(done))
-    return _report(done, fail_on, as_json=as_json, everything=everything)
+        write_page(html, backtest_report(evaluation))
+    return _report(evaluation, fail_on, as_json=as_json, everything=everything)
 
 
 def replay(
@@ -208,8 +204,8 @@ def replay(
         subject = _subject(hook, project, recorded.agent, yes=yes, trust_once=trust_once)
         chosen = Filter(agent=recorded.agent, session=recorded.session)
         parts = list(parts_of_history(directory, chosen))
-        done = _run(store, subject, parts, RECORDED, chosen, timeout)
-    return _report(done, "any-change", as_json=as_json)
+        evaluation = _run(store, subject, parts, RECORDED, chosen, timeout)
+    return _report(evaluation, "any-change", as_json=as_json)
 
 
 def _subject(
@@ -275,7 +271,8 @@ def _parts(on: list[str] | None, directory: str, chosen: Filter) -> list[Part]:
 
 def _print_tool_note(chosen: Filter) -> None:
     note = note_on_tool(chosen.tool)
-    print_notes([note] if note is not None else [])
+    if note is not None:
+        print_notes([note])
 
 
 def _run(
@@ -314,8 +311,10 @@ def _run(
     return evaluate(store, subject, against, chosen, run_one)
 
 
-def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False) -> int:
-    run, comparison = done.run, done.comparison
+def _report(
+    evaluation: Evaluation, fail_on: str, *, as_json: bool, everything: bool = False
+) -> int:
+    run, comparison = evaluation.run, evaluation.comparison
     print_problems(run.result.problems, run.result.problem_count)
     if as_json:
         print_json(report_json(run, comparison))
@@ -326,4 +325,5 @@ def _report(done: Evaluation, fail_on: str, *, as_json: bool, everything: bool =
     if comparison is None:
         return OK
     differences = comparison.new_denials if fail_on == "new-deny" else comparison.changes
-    return PROBLEMS if fail_on and differences else OK
+    has_failed = fail_on and differences
+    return PROBLEMS if has_failed else OK

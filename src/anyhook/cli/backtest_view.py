@@ -91,7 +91,7 @@ def _hook_table(result: Result) -> Table:
             counts_text({name: n for name, n in tally.outcomes.items() if name != "none"}),
             Text(str(tally.crashed or ""), style=BAD),
             Text(str(tally.timed_out or ""), style=BAD),
-            *["" if seconds is None else show_span(seconds) for seconds in percentiles],
+            *map(show_span, percentiles),
         )
     if not result.hooks:
         table.add_row(Text("no hook was run on these events", style="dim"))
@@ -150,7 +150,8 @@ def _print_changes(out: Console, comparison: BacktestComparison, *, everything: 
     out.print(line)
     groups = comparison.groups if everything else comparison.groups[:MAX_GROUPS]
     for group in groups:
-        _print_group(out, group, len(group.changes) if everything else EXAMPLES)
+        examples = len(group.changes) if everything else EXAMPLES
+        _print_group(out, group, examples)
     rest = len(comparison.groups) - len(groups)
     if rest > 0:
         out.print(f"and {count_of(rest, 'more group')}; to see them: --all", style="dim")
@@ -162,9 +163,10 @@ def _print_group(out: Console, group: ChangeGroup, limit: int) -> None:
     line.append(f"  {group.event} {group.tool or ''}".rstrip(), style=ACCENT)
     line.append(f"  {count_of(len(group.changes), 'event')}")
     line.append(f" in {count_of(group.sessions, 'session')}")
-    fields = ", ".join(group.fields)
-    hooks = ", ".join(map(printable, group.hooks))
-    line.append(f"  {f'{hooks}: ' if hooks else ''}{fields}", style="dim")
+    cause = ", ".join(group.fields)
+    if group.hooks:
+        cause = f"{', '.join(map(printable, group.hooks))}: {cause}"
+    line.append(f"  {cause}", style="dim")
     out.print(line)
     seen: set[str] = set()
     for change in group.changes:

@@ -29,7 +29,7 @@ from anyhook.settings.detect import trust_command
 from anyhook.testing import make_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.events import Event
@@ -165,8 +165,11 @@ def bench(
         for definition, handler in each_handler(engine.definitions):
             workload.add(definition, handler)
         workloads.append(workload)
-    left_out = [text for workload in workloads for text in workload.left_out]
-    costs = [cost for workload in workloads for cost in workload.costs.values()]
+    left_out: list[str] = []
+    costs: list[HookCost] = []
+    for workload in workloads:
+        left_out += workload.left_out
+        costs += workload.costs.values()
     if not costs:
         _print_left_out(left_out, is_error=True)
         raise UsageError(f"no hook of {directory} can be measured; see: anyhook list")
@@ -175,7 +178,7 @@ def bench(
     for cost in costs:
         for how, count in cost.failures.items():
             problems.append(f"{cost.event} {cost.hook}: {how} in {count} calls")
-    waits = {w.engine.agent.name: w.tool_call() for w in workloads if w.tool_call()}
+    waits = _waits_of(workloads)
     if as_json:
         report = {
             "hooks": [cost.to_json() for cost in costs],
@@ -185,19 +188,7 @@ def bench(
         }
         print_json(report)
     else:
-        out = console()
-        headings = ("agent", "event", "hook", "p50", "p95")
-        table = make_table(*headings, no_wrap=headings[:2], right=headings[3:])
-        for cost in costs:
-            figures = [cost.quantile(50), cost.quantile(95)]
-            cells = ["-" if value is None else f"{value:.1f} ms" for value in figures]
-            table.add_row(cost.agent, cost.event, Text(printable(cost.hook)), *cells)
-        out.print(table)
-        for problem in problems:
-            print_note(out, "!", problem)
-        for name, wait in waits.items():
-            title = get_agent(name).title
-            out.print(f"{title}: a tool call waits {wait:.1f} ms for hooks.", soft_wrap=True)
+        _print_costs(costs, waits, problems)
         _print_left_out(left_out, is_error=False)
     return PROBLEMS if problems else OK
 
@@ -213,6 +204,37 @@ def _measure(workloads: Sequence[Workload], rounds: int) -> None:
                         is_counted = number >= UNCOUNTED_CALLS
                         workload.call(sync, name, event, is_counted=is_counted)
                         bar.advance()
+
+
+def _waits_of(workloads: Sequence[Workload]) -> dict[str, float]:
+    """Return the name of each agent whose tool calls wait, to the milliseconds."""
+    waits: dict[str, float] = {}
+    for workload in workloads:
+        wait = workload.tool_call()
+        if wait:
+            waits[workload.engine.agent.name] = wait
+    return waits
+
+
+def _print_costs(
+    costs: Sequence[HookCost], waits: Mapping[str, float], problems: Sequence[str]
+) -> None:
+    out = console()
+    headings = ("agent", "event", "hook", "p50", "p95")
+    table = make_table(*headings, no_wrap=headings[:2], right=headings[3:])
+    for cost in costs:
+        row = [Text(cost.agent), Text(cost.event), Text(printable(cost.hook))]
+        for percent in (50, 95):
+            milliseconds = cost.quantile(percent)
+            cell = "-" if milliseconds is None else f"{milliseconds:.1f} ms"
+            row.append(Text(cell))
+        table.add_row(*row)
+    out.print(table)
+    for problem in problems:
+        print_note(out, "!", problem)
+    for name, wait in waits.items():
+        title = get_agent(name).title
+        out.print(f"{title}: a tool call waits {wait:.1f} ms for hooks.", soft_wrap=True)
 
 
 def _print_left_out(left_out: Sequence[str], *, is_error: bool) -> None:

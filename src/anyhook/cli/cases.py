@@ -104,11 +104,9 @@ def run_case_file(
             tried = sandbox.run(run_cases, inside, name, agent_cases, is_trusted)
             results += tried
             untrusted += untrusted_here
-            runs = [run for result in tried for run in result.runs]
-            for number, case_run in enumerate(runs):
-                place = case_run.place
-                outside = Place(sandbox.outside(place.file), place.line, place.column)
-                runs[number] = replace(case_run, place=outside)
+            runs: list[CaseRun] = []
+            for result in tried:
+                runs += [_run_outside(sandbox, run) for run in result.runs]
             with evidence_may_be_lost():
                 keep_cases(engine, runs)
     # A file whose cases all belong to other agents has tested nothing.
@@ -118,14 +116,13 @@ def run_case_file(
         )
     order = {case.place: number for number, case in enumerate(cases)}
     results.sort(key=lambda result: order[result.case.place])
-    run = {result.case.place for result in results if result.status != "absent"}
-    not_run = [case for case in cases if case.place not in run]
-    has_failed_case = any(result.status == "failed" for result in results)
-    has_undecided_case = any(result.status == "unknown" for result in results)
+    places_run = {result.case.place for result in results if result.status != "absent"}
+    not_run = [case for case in cases if case.place not in places_run]
+    statuses = {result.status for result in results}
     exit_code = OK
-    if has_failed_case or not_run:
+    if "failed" in statuses or not_run:
         exit_code = PROBLEMS
-    elif has_undecided_case:
+    elif "unknown" in statuses:
         exit_code = NOT_DECIDED
     elif untrusted:
         exit_code = PROBLEMS
@@ -142,6 +139,12 @@ def run_case_file(
         _print_results(results, not_run)
         print_diagnostics(console(), untrusted, project)
     return exit_code
+
+
+def _run_outside(sandbox: Sandbox, run: CaseRun) -> CaseRun:
+    """Return a run with the place that its hook has outside the sandbox."""
+    place = run.place
+    return replace(run, place=Place(sandbox.outside(place.file), place.line, place.column))
 
 
 def configured_agents(project: Path) -> list[str]:
@@ -220,15 +223,20 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         if blames:
             decided_by = ", ".join(dict.fromkeys(_label(blame.handler) for blame in blames))
             break
+    status = "failed"
+    runs: tuple[CaseRun, ...] = ()
+    if not failures:
+        status = "ok"
+        runs = _runs(case, event, decision)
     return CaseResult(
         case=case,
         agent=agent.name,
-        status="failed" if failures else "ok",
+        status=status,
         got=got,
         decided_by=decided_by,
         notes=(*failures, *warnings),
         reason=decision.reason or "",
-        runs=() if failures else _runs(case, event, decision),
+        runs=runs,
     )
 
 

@@ -120,11 +120,13 @@ def _show_changes(changes: Sequence[Change]) -> None:
 def print_difference(out: Console, change: Change) -> None:
     """Print the lines that change."""
     name = show_path(str(change.path))
+    old_name = os.devnull if change.before is None else name
+    new_name = os.devnull if change.after is None else name
     lines = difflib.unified_diff(
         (change.before or "").splitlines(),
         (change.after or "").splitlines(),
-        name if change.before is not None else os.devnull,
-        name if change.after is not None else os.devnull,
+        old_name,
+        new_name,
         lineterm="",
         n=2,
     )

@@ -17,7 +17,7 @@ from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import console, encode, hook_health, print_json
 from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
-from anyhook.manage.health import Health, HealthWord, health_of
+from anyhook.manage.health import Health, HealthWord, healths_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.definitions import handlers_of
@@ -82,10 +82,7 @@ def check(
         for engine in engines:
             engine.reload()
         findings = find_problems(engines)
-    healths: list[Health] = []
-    for engine in engines:
-        own = [each.diagnostic for each in findings if each.agent == engine.agent.name]
-        healths.append(health_of(engine, own))
+    healths = healths_of(engines, findings)
     diagnostics = [finding.diagnostic for finding in findings]
     severities = {diagnostic.severity for diagnostic in diagnostics}
     failed = Severity.ERROR in severities or any(health.is_broken for health in healths)
@@ -200,6 +197,9 @@ def _report_json(
 ) -> dict[str, Any]:
     files: list[str] = []
     hooks = 0
+    health: list[dict[str, Any]] = []
+    for agent_health in healths:
+        health += map(hook_health, agent_health.hooks)
     for engine in engines:
         hooks += len(handlers_of(engine.definitions))
         files += [str(file.source.path) for file in engine.hooks.files if file.exists]
@@ -212,7 +212,7 @@ def _report_json(
         "diagnostics": [
             {"agent": finding.agent, **encode(finding.diagnostic)} for finding in findings
         ],
-        "health": [hook_health(hook) for health in healths for hook in health.hooks],
+        "health": health,
     }
 
 

@@ -119,11 +119,12 @@ class _Line:
 
     def free_options(self) -> list[str]:
         """Return the options that may follow."""
-        return [
-            name
-            for name, kind in self.options.items()
-            if name.startswith("--") and (name not in self.values or (kind or "").endswith(REPEATS))
-        ]
+        names: list[str] = []
+        for name, kind in self.options.items():
+            is_free = name not in self.values or (kind or "").endswith(REPEATS)
+            if name.startswith("--") and is_free:
+                names.append(name)
+        return names
 
     def next_argument(self) -> str:
         """Return the kind of the next positional argument; empty if there is none."""
@@ -200,13 +201,20 @@ def _of_agents(kind: str, agent: str, last: str) -> Words:
 
     owners: dict[str, list[str]] = {}
     for name in AGENTS:
+        if agent not in ("", name):
+            continue
         spec = get_agent(name)
-        for word in spec.by_wire if kind == "event" else spec.tools:
-            if agent in ("", name):
-                owners.setdefault(word, []).append(name)
-    words = [(word, "" if agent else ", ".join(names)) for word, names in owners.items()]
+        words_of_agent = spec.by_wire if kind == "event" else spec.tools
+        for word in words_of_agent:
+            owners.setdefault(word, []).append(name)
+    words: Words = []
+    for word, names in owners.items():
+        owner = "" if agent else ", ".join(names)
+        words.append((word, owner))
     # The canonical names are as many again, so they are offered to those who began one.
-    return [*words, *_canonical(kind)] if last and kind == "event" else words
+    if last and kind == "event":
+        words += _canonical(kind)
+    return words
 
 
 def _matching(words: Words, last: str) -> Words:
@@ -234,7 +242,8 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     directory = options.get("--project") or options.get("-C") or "."
     project = find_project(os.path.expanduser(directory))
     words: Words = []
-    for spec in map(get_agent, [agent] if agent else AGENTS):
+    names = [agent] if agent else AGENTS
+    for spec in map(get_agent, names):
         hooks = load_hooks(spec, Location.of(project, home_variable=spec.settings.home_variable))
         kept = [hook.handler for hook in kept_hooks(spec, hooks.files)]
         handlers = [*handlers_of(hooks.definitions), *kept]
@@ -305,4 +314,8 @@ def _format(shell: str, words: Words, last: str) -> list[str]:
 
 
 def _join_help(words: Words, separator: str) -> list[str]:
-    return [f"{word}{separator}{text}" if text else word for word, text in words]
+    lines: list[str] = []
+    for word, text in words:
+        end = f"{separator}{text}" if text else ""
+        lines.append(word + end)
+    return lines

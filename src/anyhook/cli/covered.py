@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from anyhook.backtest.sources import EventRow, parts_of_history
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import BAD, CAUTION, GOOD, QUIET
 from anyhook.cli.event_filters import open_history
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table, progress
 from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history.filters import Filter
@@ -26,7 +26,19 @@ from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable
 from anyhook.redteam.covered import SOURCES, Coverage, cover, read_report
 from anyhook.redteam.mutants import OPERATORS, Mutant, mutants_of
-from anyhook.redteam.trials import Kept, Noticed, example_of, key_of, plan_trials, try_mutants
+from anyhook.redteam.trials import (
+    KILLED,
+    NOT_TRIED,
+    SURVIVED,
+    Kept,
+    Noticed,
+    TrialPlan,
+    TriedMutant,
+    example_of,
+    key_of,
+    plan_trials,
+    try_mutants,
+)
 from anyhook.sandbox.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -67,7 +79,7 @@ def cover_hook_file(
         while parts and len(rows) < MAX_EVENTS:
             rows = [*parts.pop().read(None).rows, *rows]
     history = [(row.agent, row.read_payload()) for row in rows[-MAX_EVENTS:]]
-    more = [example for case in cases if (example := example_of(case)) is not None]
+    more = list(filter(None, map(example_of, cases)))
     with Sandbox.for_project(Path(), discards_output=True) as sandbox:
         inside = sandbox.inside(str(path))
         measured = sandbox.run(cover, inside, list(agents), more, sandbox.inside(history))
@@ -82,8 +94,12 @@ def cover_hook_file(
 
 
 def _print_coverage(out: Console, file: Path, source: str, coverage: Coverage) -> None:
-    used = [name for name in SOURCES if coverage.events[name]]
-    events = {name: f"{coverage.events[name]:,} {WORDS[name]}" for name in used}
+    # Source to the number of its events, for people.
+    events: dict[str, str] = {}
+    for name in SOURCES:
+        if coverage.events[name]:
+            events[name] = f"{coverage.events[name]:,} {WORDS[name]}"
+    used = list(events)
     tried = ", ".join(events.values()) or "no event"
     heading = Text(printable(show_path(str(file))), style="bold")
     out.print(heading.append(f"  on {tried}", "default"))
@@ -91,21 +107,27 @@ def _print_coverage(out: Console, file: Path, source: str, coverage: Coverage) -
         if coverage.failed[name]:
             out.print(f"it failed on {coverage.failed[name]:,} of {events[name]}", style=BAD)
     table = make_table("line", "rule", "function", *used, no_wrap=("line",))
+    idle = 0
     for rule in coverage.rules:
         counts = coverage.decided(rule)
-        never = Text("never", style=BAD)
-        cells = [Text(f"{counts[name]:,}") if counts[name] else never for name in used]
-        table.add_row(str(rule.line), Text(printable(rule.text)), rule.function, *cells)
+        idle += not any(counts.values())
+        row = [Text(str(rule.line)), Text(printable(rule.text)), Text(rule.function)]
+        for name in used:
+            cell = Text("never", style=BAD)
+            if counts[name]:
+                cell = Text(f"{counts[name]:,}")
+            row.append(cell)
+        table.add_row(*row)
     out.print(table)
     out.print()
     _print_listing(out, source, coverage, used)
-    idle = [rule for rule in coverage.rules if not any(coverage.decided(rule).values())]
     reached = sum(bool(counts) for counts in coverage.lines.values())
+    has_gaps = idle > 0 or bool(coverage.branches)
     out.print(
         f"\n{reached} of {count_of(len(coverage.lines), 'line')} ran; "
         f"branches never taken: {len(coverage.branches)}; "
-        f"{len(idle)} of {count_of(len(coverage.rules), 'rule')} never decided anything",
-        style=CAUTION if idle or coverage.branches else GOOD,
+        f"{idle} of {count_of(len(coverage.rules), 'rule')} never decided anything",
+        style=CAUTION if has_gaps else GOOD,
     )
 
 
@@ -113,14 +135,20 @@ def _print_listing(out: Console, source: str, coverage: Coverage, used: Sequence
     """Print the functions with the number of events that reached each line."""
     ends: dict[int, list[str]] = {}
     for start, end in coverage.branches:
-        ends.setdefault(start, []).append(f"line {end}" if end > 0 else "the end")
-    width = max(chain([5], (len(name) for name in used)))
-    out.print(Text("".join(f"{name:>{width}}  " for name in used), style=QUIET))
+        name = f"line {end}" if end > 0 else "the end"
+        ends.setdefault(start, []).append(name)
+    width = max([5, *map(len, used)])
+    out.print(Text("".join([f"{name:>{width}}  " for name in used]), style=QUIET))
     for number, line in enumerate(source.splitlines(), 1):
         counts = coverage.lines.get(number)
-        cells = ["" if counts is None else f"{counts[name] or '-'}" for name in used]
-        style = BAD if counts is not None and not counts else ""
-        text = Text("".join(f"{cell:>{width}}  " for cell in cells), style=QUIET)
+        text = Text(style=QUIET)
+        for name in used:
+            cell = ""  # the line is not a statement of a function
+            if counts is not None:
+                cell = str(counts[name] or "-")
+            text.append(f"{cell:>{width}}  ")
+        was_missed = counts is not None and not counts
+        style = BAD if was_missed else ""
         text.append(f"{number:>4} {printable(line)}", style)
         if number in ends and counts:
             text.append(f"   never to {' and '.join(ends[number])}", CAUTION)
@@ -170,10 +198,10 @@ def mutate_hook_file(
         mutants = mutants_of(source)
         kept = Kept(Path(history_directory()) / KEPT, plan)
         is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
-    noticed = [kept.results.get(key_of(plan, mutant)) for mutant in mutants]
-    tried = sum(result is not None for result in noticed)
-    killed = sum(result is not None and bool(result.by) for result in noticed)
-    share = killed / tried if tried else 1.0
+    results = [TriedMutant(mutant, kept.results.get(key_of(plan, mutant))) for mutant in mutants]
+    counts = Counter([result.status for result in results])
+    tried = len(mutants) - counts[NOT_TRIED]
+    share = counts[KILLED] / tried if tried else 1.0
     is_ok = min_killed is None or share >= min_killed
     if as_json:
         print_json(
@@ -183,15 +211,12 @@ def mutate_hook_file(
                 "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
-                "killed": killed,
-                "results": [
-                    _result_json(mutant, result, source, file.name)
-                    for mutant, result in zip(mutants, noticed, strict=True)
-                ],
+                "killed": counts[KILLED],
+                "results": [_result_json(result, source, file.name) for result in results],
             }
         )
     else:
-        _print_mutants(console(), file, source, mutants, noticed)
+        _print_mutants(console(), file, source, results)
         if not is_ok:
             console().print(f"--min-killed is {min_killed:g}", style=BAD)
     if not is_complete:
@@ -199,7 +224,9 @@ def mutate_hook_file(
     return OK if is_ok else PROBLEMS
 
 
-def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox, jobs: int) -> bool:
+def _try_all(
+    plan: TrialPlan, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox, jobs: int
+) -> bool:
     """Try the files that are not known, and return whether none is left."""
     with progress("changed files", len(mutants)) as bar:
         bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
@@ -222,56 +249,45 @@ def _try_all(plan: Any, mutants: Sequence[Mutant], kept: Kept, sandbox: Sandbox,
     return True
 
 
-def _print_mutants(
-    out: Console,
-    file: Path,
-    source: str,
-    mutants: Sequence[Mutant],
-    noticed: Sequence[Noticed | None],
-) -> None:
+def _print_mutants(out: Console, file: Path, source: str, results: Sequence[TriedMutant]) -> None:
     name = show_path(str(file))
     table = make_table("change", "tried", "noticed", "what is changed")
+    total: Counter[str] = Counter()
     for operator in OPERATORS:
-        results = [
-            result
-            for mutant, result in zip(mutants, noticed, strict=True)
-            if mutant.operator == operator.name and result is not None
-        ]
-        if results:
-            number = sum(bool(result.by) for result in results)
-            table.add_row(operator.name, str(len(results)), str(number), operator.what)
+        counts = Counter(
+            [result.status for result in results if result.mutant.operator == operator.name]
+        )
+        total += counts
+        tried = counts[KILLED] + counts[SURVIVED]
+        if tried:
+            table.add_row(operator.name, str(tried), str(counts[KILLED]), operator.what)
     out.print(table)
-    survivors = 0
-    for mutant, result in zip(mutants, noticed, strict=True):
-        if result is None or result.by:
+    for result in results:
+        mutant, noticed = result
+        if noticed is None or noticed.by:
             continue
-        survivors += 1
         heading = f"\n{name}:{mutant.line}: {mutant.operator}: no example notices this"
         out.print(Text(printable(heading), style=CAUTION), soft_wrap=True)
         lines = [printable(line) for line in mutant.diff(source, file.name).splitlines()]
         out.print(Syntax("\n".join(lines), "diff", background_color="default"))
-        if result.proposal:
+        if noticed.proposal:
             out.print("This one does; check that it is what you want:")
-            out.print(Text(f"  {printable(result.proposal)}", style=GOOD), soft_wrap=True)
+            out.print(Text(f"  {printable(noticed.proposal)}", style=GOOD), soft_wrap=True)
         else:
             out.print("No call was found on which it decides differently.", style=QUIET)
-    tried = sum(result is not None for result in noticed)
-    left = len(mutants) - tried
-    out.print(
-        f"\n{name}: {tried - survivors} of {count_of(tried, 'change')} noticed"
-        + (f"; {left} not tried, the next run continues there" if left else "")
-    )
+    tried = total[KILLED] + total[SURVIVED]
+    text = f"\n{name}: {total[KILLED]} of {count_of(tried, 'change')} noticed"
+    if total[NOT_TRIED]:
+        text += f"; {total[NOT_TRIED]} not tried, the next run continues there"
+    out.print(text)
 
 
-def _result_json(mutant: Mutant, noticed: Noticed | None, source: str, name: str) -> dict[str, Any]:
-    status = "not tried"
-    if noticed is not None:
-        status = "killed" if noticed.by else "survived"
+def _result_json(result: TriedMutant, source: str, name: str) -> dict[str, Any]:
+    mutant, noticed = result.mutant, result.noticed or Noticed()
     return {
-        "operator": mutant.operator,
-        "line": mutant.line,
-        "status": status,
-        "by": noticed.by or None if noticed else None,
+        **members(mutant, "operator", "line"),
+        "status": result.status,
+        "by": noticed.by or None,
         "diff": mutant.diff(source, name),
-        "proposal": noticed.proposal or None if noticed else None,
+        "proposal": noticed.proposal or None,
     }

@@ -143,9 +143,9 @@ def _look_at_installation(_diagnosis: Diagnosis) -> Iterator[Check]:
         )
         return
     try:
-        done = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
-        is_alone = SIBLING.encode() in done.stderr  # it reports that its script is missing
-        problem = "" if is_alone else f"it ends with {done.returncode}"
+        process = subprocess.run([path], capture_output=True, timeout=CLIENT_TIMEOUT, check=False)
+        is_alone = SIBLING.encode() in process.stderr  # it reports that its script is missing
+        problem = "" if is_alone else f"it ends with {process.returncode}"
     except OSError as error:
         problem = error.strerror or str(error)
     except subprocess.TimeoutExpired:
@@ -231,7 +231,9 @@ def _look_at_workers(diagnosis: Diagnosis) -> Iterator[Check]:
                 f"{events['warm']} events warm, {events['cold']} cold"
             )
             memory = format_memory(status["memory_kib"])
-            yield Check(name, FINE, f"{says}, {memory}" if memory else says)
+            if memory:
+                says += f", {memory}"
+            yield Check(name, FINE, says)
             if status["version"] != __version__:
                 says = f"{status['pid']} is of anyhook {printable(str(status['version']))}"
                 yield Check(name, NOTE, f"{says}; it is replaced at the next event")
@@ -285,8 +287,10 @@ def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:
     place = show_place(handler.place, engine.project_dir)
     name = f"{engine.agent.title}, {show_path(str(file), engine.project_dir)} ({place})"
-    words = handler.argv
-    command = read_line(handler.command or "") if words is None else read_command(words)
+    if handler.argv is None:
+        command = read_line(handler.command or "")
+    else:
+        command = read_command(handler.argv)
     if command is None:
         says = "starts an interpreter on every event"
         return Check(name, NOTE, says, _install(file, engine, handler))
@@ -305,12 +309,15 @@ def _look_at_companions(diagnosis: Diagnosis) -> Iterator[Check]:
     """Look at the generated files without which an agent runs no hooks."""
     for engine in diagnosis.engines:
         for problem in companion_files(engine):
-            place = show_path(problem.place.file if problem.place else "", engine.project_dir)
+            name = engine.agent.title
+            if problem.place is not None:
+                name += f", {show_path(problem.place.file, engine.project_dir)}"
             message, _, remedy = problem.message.partition("; ")
-            yield Check(f"{engine.agent.title}, {place}", WRONG, message, remedy)
+            yield Check(name, WRONG, message, remedy)
         # The programs that companions start.
-        for file in engine.hooks.files:
-            for companion in engine.agent.settings.companions if file.definitions else ():
+        files = [file for file in engine.hooks.files if file.definitions]
+        for file in files:
+            for companion in engine.agent.settings.companions:
                 location = find_companion(companion, file.source.path)
                 if not location.command:
                     continue

@@ -60,7 +60,8 @@ def canonical_tool(name: str, agent: str) -> str:
 
 def _only_meaning(find: Callable[[AgentSpec], str | None], agent: str) -> str | None:
     """Return what a name means to an agent, else to all; `None` if that is nothing, or several."""
-    for names in ([agent] if agent else [], CODING_AGENTS):
+    own = (agent,) if agent else ()
+    for names in (own, CODING_AGENTS):
         meanings = {find(get_agent(agent_name)) for agent_name in names} - {None}
         if len(meanings) == 1:
             return meanings.pop()
@@ -69,8 +70,9 @@ def _only_meaning(find: Callable[[AgentSpec], str | None], agent: str) -> str | 
 
 def note_on_tool(name: str) -> str | None:
     """Return a note on a tool that no agent has, with a suggestion; names of MCP tools are free."""
-    specs = [get_agent(agent) for agent in CODING_AGENTS]
-    tools = dict.fromkeys([*TOOLS, *[tool for spec in specs for tool in spec.tools]])
+    tools: dict[str, None] = dict.fromkeys(TOOLS)
+    for agent in CODING_AGENTS:
+        tools |= dict.fromkeys(get_agent(agent).tools)
     if not name or name in tools or name.startswith(MCP_PREFIX):
         return None
     hint = (
@@ -114,7 +116,8 @@ def print_no_events(out: Console, options: Mapping[str, str | bool], *, what: st
     """Print that no event (`what`) was found, and how to fill the history if it is empty."""
     used = [name for name, value in options.items() if value]
     if used:
-        names = " and ".join(filter(None, (", ".join(used[:-1]), used[-1])))
+        *others, last = used
+        names = f"{', '.join(others)} and {last}" if others else last
         out.print(f"No {what} matches {names}.")
         return
     out.print("The history is empty: nothing was recorded or imported yet. To fill it:")

@@ -104,11 +104,8 @@ def build_event(engine: Engine, options: EventOptions, directory: Path) -> Event
     spec = agent.event(options.name)
     cls = event_class(spec.canonical)
     values = _field_values(spec, options)
-    names = [
-        name
-        for name in cls.record_fields
-        if name not in NOT_IN_PAYLOAD and payload_key(agent, spec, name)
-    ]
+    own_fields = [name for name in cls.record_fields if name not in NOT_IN_PAYLOAD]
+    names = [name for name in own_fields if payload_key(agent, spec, name)]
     for name in values:
         if name not in names:
             hint = did_you_mean(name, names) or f"its fields: {', '.join(names)}"

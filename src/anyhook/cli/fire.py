@@ -35,22 +35,17 @@ from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems, progress
 from anyhook.cli.timeline import fired_event_json, print_background_results, print_timeline
 from anyhook.cli.trust import accept_own_edits
-from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
-from anyhook.engine.not_run import why_not_decided
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import hook_rows
 from anyhook.manage.scope import existing_project, one_agent
-from anyhook.manage.verdict import verdicts_by_rules
+from anyhook.manage.verdict import FiredEvent, fired_event
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from anyhook.model.decisions import Decision
-    from anyhook.model.events import Event
 
 PROGRESS_FROM = 20
 """Events from which on a progress bar is shown."""
@@ -189,13 +184,13 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     with SyncEngine(engine) as sync:
         for decoded in _with_progress(events):
             event = engine.complete(decoded.event)
-            decision = sync.dispatch(event)
-            exit_codes.add(_exit_code_of(engine, event, decision))
+            fired = fired_event(engine, event, sync.dispatch(event))
+            exit_codes.add(_exit_code_of(fired))
             if as_json:
                 diagnostics = (*settings_diagnostics, *decoded.diagnostics)
-                print_json(fired_event_json(engine, event, decision, diagnostics, native))
+                print_json(fired_event_json(engine, fired, diagnostics, native))
             else:
-                print_timeline(out, engine, event, decision, decoded.diagnostics)
+                print_timeline(out, engine, fired, decoded.diagnostics)
         # JSON has one line for each event, and a late answer belongs to none of them.
         if not as_json:
             engine.background.wait(BACKGROUND_TIMEOUT)
@@ -208,15 +203,15 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     return OK
 
 
-def _exit_code_of(engine: Engine, event: Event, decision: Decision) -> int:
-    if why_not_decided(engine, decision) is not None:
+def _exit_code_of(fired: FiredEvent) -> int:
+    if fired.not_decided is not None:
         return NOT_DECIDED
-    changes = differences(engine, event, decision)
-    verdicts = verdicts_by_rules(engine, event, decision, changes)
-    if all(verdict.denied for verdict in verdicts):
+    denials = [verdict.denied for verdict in fired.verdicts]
+    if all(denials):
         return DENIED
-    is_denied_by_some = any(verdict.denied for verdict in verdicts)
-    return RULES_DIFFER if is_denied_by_some else OK
+    if any(denials):
+        return RULES_DIFFER
+    return OK
 
 
 def _with_progress(events: list[DecodedEvent]) -> Iterator[DecodedEvent]:

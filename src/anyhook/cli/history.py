@@ -166,13 +166,14 @@ def _session_table(summaries: list[SessionSummary], names: Mapping[str, str]) ->
     for column in table.columns[:3]:
         column.no_wrap = True
     for session in summaries:
+        project = name_text(show_path(session.project)) if session.project else ""
         table.add_row(
             show_time(session.started),
             session.agent,
             Text(name_text(names[session.session]), style=ACCENT),
             str(session.events),
             counts_text(session.outcomes),
-            Text(name_text(show_path(session.project)) if session.project else "", style="dim"),
+            Text(project, style="dim"),
         )
     return table
 
@@ -225,7 +226,9 @@ def show(
     for item in printed:
         print_event(out, item, full=bool(event), seconds=durations.get(item.id))
     # Once for all events; of one event, it is among its notes.
-    counts = Counter(name for item in printed for name in item.reconstructed)
+    counts: Counter[str] = Counter()
+    for item in printed:
+        counts.update(item.reconstructed)
     if counts and not event:
         inferred = ", ".join(f"{name} ({number:,})" for name, number in counts.most_common())
         text = f"Not recorded but inferred, in payloads: {inferred}"
@@ -258,7 +261,8 @@ def print_event(out: Console, event: RecordedEvent, *, full: bool, seconds: floa
     out.print(heading, no_wrap=not full, overflow="ellipsis")
     outcome = outcome_of_call(event)
     if outcome.text:
-        line = Text(f"  {outcome.word}  ", style=CAUTION if outcome.is_bad else QUIET)
+        style = CAUTION if outcome.is_bad else QUIET
+        line = Text(f"  {outcome.word}  ", style=style)
         line.append(printable(" ".join(outcome.text.split()))[:MAX_REASON], style="default")
         out.print(line, no_wrap=not full, overflow="ellipsis")
     rows = [_run_row(result) for result in event.results if result.kind != RECORDER_KIND]

@@ -61,28 +61,31 @@ def import_sessions(
         anyhook history import
         anyhook history import --agent codex
     """
-    files = find_transcripts(Path.home(), os.environ, [agent] if agent else [])
+    agents = [agent] if agent else []
+    files = find_transcripts(Path.home(), os.environ, agents)
     size = sum(file.size for file in files)
     with open_history() as store, progress("reading transcripts", size) as bar:
-        done = import_transcripts(store, files, on_file=lambda file: bar.advance(file.size))
-    print_problems(done.problems)
+        imported = import_transcripts(store, files, on_file=lambda file: bar.advance(file.size))
+    print_problems(imported.problems)
     if as_json:
-        print_json({name: getattr(done, name) for name in done.__slots__})
+        print_json(imported)
     else:
         out = console()
+        events = count_of(imported.events, "new event")
+        read = count_of(imported.files, "transcript")
+        unchanged = count_of(imported.unchanged, "transcript")
         out.print(
-            f"{count_of(done.events, 'new event')} from {count_of(done.files, 'transcript')}"
-            f" ({done.size / MEGABYTE:.1f} MB); {done.known:,} were known,"
-            f" {count_of(done.unchanged, 'transcript')} unchanged"
+            f"{events} from {read} ({imported.size / MEGABYTE:.1f} MB); {imported.known:,} were "
+            f"known, {unchanged} unchanged"
         )
         if not files:
             names = [agent] if agent else transcript_formats()
             titles = ", ".join(get_agent(name).title for name in names)
             home = "your home directory"
             out.print(f"No transcript is in {home} where these agents write them: {titles}")
-        if done.events:
+        if imported.events:
             out.print("To see them: anyhook history", style="dim")
-    return 1 if done.problems else OK
+    return 1 if imported.problems else OK
 
 
 def export(

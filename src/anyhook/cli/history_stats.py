@@ -71,8 +71,8 @@ def stats(agent: Agent = "", since: Since = "", as_json: AsJson = False) -> int:
                     counts_text(hook.outcomes),
                     Text(str(hook.failures or ""), style=BAD),
                     Text(str(hook.warnings or ""), style=CAUTION),
-                    "" if hook.seconds is None else show_span(hook.seconds),
-                    "" if hook.slowest is None else show_span(hook.slowest),
+                    show_span(hook.seconds),
+                    show_span(hook.slowest),
                     Text(show_time(hook.last), style="dim"),
                 ]
             )

@@ -25,6 +25,8 @@ from anyhook.settings.changes import Change, settings_file
 from anyhook.settings.write import stay_inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyhook.agents.spec import AgentSpec
 
 STARTER_PATH = Path(".anyhook") / "guard.py"
@@ -121,28 +123,26 @@ def init(
             raise UsageError("--bare adds no guards; leave out --guards, or --bare")
         return _write_starter(place, agents_here(directory, agents), options)
     specs = require_agents(directory, agents)
-    is_asked = False
+    show: Callable[[], object] | None = None
     if guards is not None:
         names = _chosen(guards)
     elif yes or dry_run:
-        names = list(_default_guards())
+        names = list(DEFAULT_GUARDS)
     else:
         require_terminal("add --yes, or --guards NAME,NAME", is_quiet=as_json)
         names = _ask(place, specs)
         options = WriteOptions(yes=True, dry_run=False, as_json=False)
-        is_asked = True
+        show = _show_nothing  # the question has named the files
     if not names:
         console().print("No guards were added. To see them: anyhook add --list")
         return OK
     addition = plan_addition(place, specs, hook_files(names, directory, scope))
-    # The question has named the files.
-    write_additions([addition], options, show=(lambda: None) if is_asked else None)
+    write_additions([addition], options, show=show)
     return OK
 
 
-def _default_guards() -> tuple[str, ...]:
-    guards = all_guards()
-    return tuple(name for name in DEFAULT_GUARDS if name in guards)
+def _show_nothing() -> None:
+    """Show no difference."""
 
 
 def _chosen(text: str) -> list[str]:
@@ -169,11 +169,11 @@ def _ask(place: SettingsPlace, agents: list[AgentSpec]) -> list[str]:
     files = [settings_file(agent, place.project, place.scope) for agent in agents]
     names = ", ".join(show_path(file, place.project) for file in files)
     out.print(f"Each is one file that you can read and change, {copy}, and goes into {names}.")
-    default = _default_guards()
+    default = ", ".join(DEFAULT_GUARDS)
     while True:
-        text = out.input(f"Which? Enter for {', '.join(default)}; names, all, or {NONE}: ")
+        text = out.input(f"Which? Enter for {default}; names, all, or {NONE}: ")
         try:
-            return _chosen(text) if text.strip() else list(default)
+            return _chosen(text.strip() or default)
         except UsageError as error:
             print_error(str(error))
 

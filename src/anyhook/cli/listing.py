@@ -48,24 +48,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         items: list[dict[str, Any]] = []
         for engine in engines:
             engine_health = health(engine)
-            for row in hook_rows(engine):
-                handler, definition = row.handler, row.definition
-                items.append(
-                    {
-                        "agent": engine.agent.name,
-                        "name": row.label,
-                        "identifier": handler.shown_identifier,
-                        "health": health_members(engine_health.of(row)),
-                        "command": handler.command or handler.argv or None,
-                        "extension": handler.origin,
-                        "timeout_ms": round(handler.timeout * 1000),
-                        **members(row, "event", "state", "switched_off_by"),
-                        **members(handler, "kind", "description", "layer"),
-                        **members(handler.place, "file", "line", "column"),
-                        **members(definition, "matcher", "sequential"),
-                        **({} if row.native is None else {"native_trust": row.native}),
-                    }
-                )
+            items += [_hook_json(engine, row, engine_health.of(row)) for row in hook_rows(engine)]
             _print_errors(err, engine)
         print_json(items)
         return OK
@@ -87,6 +70,26 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         print_no_hooks(out, scope)
     print_diagnostics(out, changed, scope.project)
     return OK
+
+
+def _hook_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> dict[str, Any]:
+    handler = row.handler
+    hook = {
+        "agent": engine.agent.name,
+        "name": row.label,
+        "identifier": handler.shown_identifier,
+        "health": health_members(hook_health),
+        "command": handler.command or handler.argv or None,
+        "extension": handler.origin,
+        "timeout_ms": round(handler.timeout * 1000),
+        **members(row, "event", "state", "switched_off_by"),
+        **members(handler, "kind", "description", "layer"),
+        **members(handler.place, "file", "line", "column"),
+        **members(row.definition, "matcher", "sequential"),
+    }
+    if row.native is not None:
+        hook["native_trust"] = row.native
+    return hook
 
 
 def _print_errors(out: Console, engine: Engine) -> None:
@@ -142,11 +145,12 @@ def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Hea
     table = make_table(*headings, no_wrap=("event", "state", "health", "timeout", "layer"))
     previous_event = ""
     for row in rows:
-        event = row.event
+        # An event is named above its first hook.
+        event = "" if row.event == previous_event else row.event
         handler = row.handler
         layer = f"{handler.layer} {printable(handler.origin or '')}".rstrip()
         cells = [
-            Text("" if event == previous_event else event, style=HEADING),
+            Text(event, style=HEADING),
             Text(row.label, style="bold"),
             Text(_matcher(row.definition)),
             Text(row.state, style=STATES[row.state]),
@@ -158,7 +162,7 @@ def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Hea
         if has_descriptions:
             cells.append(Text(printable(handler.description or ""), style="dim"))
         table.add_row(*cells)
-        previous_event = event
+        previous_event = row.event
     return table
 
 

@@ -124,11 +124,7 @@ def migrate(
         shim=not no_shim,
         program=program,
     )
-    path = settings_file(target_agent, directory, scope)
-    before = read_text(path)
-    after, notes = merge_into(migration, before or "", str(path))
-    why = f"Add the hooks of {source_agent.title}"
-    change = Change(path, before, after, why, target_agent)
+    change, notes = _settings_change(migration, directory)
     companions = companion_changes(target_agent, change, directory, scope, program)
     losses = [*migration.losses, *notes]
     events = events or BUILTIN
@@ -155,11 +151,7 @@ def migrate(
         proof = _run_proof(request, is_quiet=as_json)
         if not as_json:
             show_proof(proof, migration, directory)
-    refusal = None
-    if strict and migration.loses:
-        refusal = "something is lost, and --strict is set"
-    elif proof is not None and not proof.holds:
-        refusal = "the two sides decide differently, and no loss above explains it"
+    refusal = _refusal(migration, proof, is_strict=strict)
     written = False
     if refusal is None:
         options = WriteOptions(yes, dry_run, as_json)
@@ -170,6 +162,24 @@ def migrate(
         console().print(Text.assemble(("not written", BAD), f"  {refusal}"))
     _print_next_steps(migration, is_quiet=as_json or not written)
     return PROBLEMS if refusal else OK
+
+
+def _settings_change(migration: Migration, project: Path) -> tuple[Change, list[Loss]]:
+    """Return the change of the target's settings, and how hooks that are there differ."""
+    path = settings_file(migration.target, project, migration.scope)
+    before = read_text(path)
+    after, notes = merge_into(migration, before or "", str(path))
+    why = f"Add the hooks of {migration.source.title}"
+    return Change(path, before, after, why, migration.target), notes
+
+
+def _refusal(migration: Migration, proof: Proof | None, *, is_strict: bool) -> str | None:
+    """Return why nothing is written."""
+    if is_strict and migration.loses:
+        return "something is lost, and --strict is set"
+    if proof is not None and not proof.holds:
+        return "the two sides decide differently, and no loss above explains it"
+    return None
 
 
 def _print_next_steps(migration: Migration, *, is_quiet: bool) -> None:
@@ -246,11 +256,8 @@ def _confirm_proof(
     if events != BUILTIN and not Path(events).is_file():
         raise UsageError(f"--events: there is no file {events!r}; or write builtin")
     source = migration.source
-    definitions = tuple(
-        definition
-        for definition in migration.hooks.definitions
-        if definition.layer in source.settings.needs_trust
-    )
+    layers = source.settings.needs_trust
+    definitions = tuple([each for each in migration.hooks.definitions if each.layer in layers])
     is_untrusted = False
     if definitions and not trust_once:
         project, store = location.project, TrustStore()
@@ -306,27 +313,33 @@ def _json(
         "path": change.path,
         "changes": change.has_effect,
         "text": change.after,
-        "hooks": [
-            {
-                "hook": origin.handler.shown_identifier,
-                "place": str(origin.handler.place),
-                "from": migration.source.by_canonical[origin.event].wire,
-                "to": entry.event,
-                "matcher": entry.definition.get("matcher"),
-                "shim": origin.shimmed,
-            }
-            for entry, origin in migration.origins()
-        ],
-        "losses": [
-            {
-                "kind": loss.kind,
-                "means": KINDS[loss.kind],
-                "place": None if loss.place is None else str(loss.place),
-                "what": loss.subject,
-                "why": loss.reason,
-                "instead": loss.remedy,
-            }
-            for loss in losses
-        ],
+        "hooks": _hooks_json(migration),
+        "losses": [_loss_json(loss) for loss in losses],
         "proof": None if proof is None else proof_json(proof),
+    }
+
+
+def _hooks_json(migration: Migration) -> list[dict[str, Any]]:
+    hooks = []
+    for entry, origin in migration.origins():
+        hook = {
+            "hook": origin.handler.shown_identifier,
+            "place": str(origin.handler.place),
+            "from": migration.source.by_canonical[origin.event].wire,
+            "to": entry.event,
+            "matcher": entry.definition.get("matcher"),
+            "shim": origin.shimmed,
+        }
+        hooks.append(hook)
+    return hooks
+
+
+def _loss_json(loss: Loss) -> dict[str, Any]:
+    return {
+        "kind": loss.kind,
+        "means": KINDS[loss.kind],
+        "place": str(loss.place) if loss.place is not None else None,
+        "what": loss.subject,
+        "why": loss.reason,
+        "instead": loss.remedy,
     }

@@ -48,12 +48,13 @@ def show_moved_hooks(migration: Migration, losses: Sequence[Loss], project: Path
     _limit_width(table.columns[0])
     for entry, origin in migration.origins():
         event = source.by_canonical[origin.event].wire
+        how = "shim" if origin.shimmed else "direct"
         table.add_row(
             Text(origin.handler.label),
             f"{event} {show_place(origin.handler.place, project, short=True)}",
             entry.event,
             Text(printable(str(entry.definition.get("matcher", "")))),
-            Text("shim" if origin.shimmed else "direct", style="dim"),
+            Text(how, style="dim"),
         )
     console().print(table)
 
@@ -185,16 +186,12 @@ def _show_answer(agent: AgentSpec, answer: Mapping[str, Any]) -> None:
 
 def proof_json(proof: Proof) -> dict[str, Any]:
     """Return the results of a proof, for programs."""
-    hooks = [
-        {
-            "hook": hook.label,
-            "place": str(hook.place),
-            **members(hook, "event", "decided", "unstable"),
-            "reached": hook.events,
-            "differences": [_difference_json(difference) for difference in hook.differences],
-        }
-        for hook in proof.hooks
-    ]
+    hooks = []
+    for hook in proof.hooks:
+        names = {"hook": hook.label, "place": str(hook.place)}
+        counts = {**members(hook, "event", "decided", "unstable"), "reached": hook.events}
+        differences = [_difference_json(difference) for difference in hook.differences]
+        hooks.append({**names, **counts, "differences": differences})
     return {
         "events": proof.events,
         "holds": proof.holds,

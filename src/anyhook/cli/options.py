@@ -140,7 +140,9 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
             out.print(f"{settings.title} has hooks here, in {where}; add: --agent {settings.agent}")
 
 
-LIBRARIES = frozenset({"jinja2", "markupsafe", "pygal", "sse_starlette", "starlette", "uvicorn"})
+LIBRARIES = frozenset(
+    {"jinja2", "markupsafe", "pygal", "sse_starlette", "starlette", "textual", "uvicorn"}
+)
 
 HtmlFile = Annotated[
     Path | None,
@@ -162,8 +164,8 @@ def write_page(path: Path, text: str) -> None:
 
 
 @contextmanager
-def extra_required(feature: str, extra: str = "ui") -> Iterator[None]:
-    """Import libraries of an extra in the block.
+def extra_required(feature: str, extra: str = "ui", otherwise: str = "") -> Iterator[None]:
+    """Import libraries of an extra in the block; `otherwise` is what else the user can do.
 
     Raises:
         MissingLibraryError: If one is not installed, with the command that installs it.
@@ -174,4 +176,4 @@ def extra_required(feature: str, extra: str = "ui") -> Iterator[None]:
         library = (error.name or "").partition(".")[0]
         if library not in LIBRARIES:
             raise
-        raise MissingLibraryError(feature, library, extra) from None
+        raise MissingLibraryError(feature, library, extra, otherwise) from None

@@ -156,11 +156,10 @@ def encode(value: object) -> Any:
         TypeError: If it is none of them.
     """
     if isinstance(value, Diagnostic):
-        place = value.place
-        return {
-            **members(value, "code", "severity", "message"),
-            **(members(place, "file", "line", "column") if place else NO_PLACE),
-        }
+        place = NO_PLACE
+        if value.place is not None:
+            place = members(value.place, "file", "line", "column")
+        return {**members(value, "code", "severity", "message"), **place}
     if isinstance(value, PurePath):
         return str(value)
     if isinstance(value, Mapping):
@@ -186,7 +185,9 @@ def members(value: object, *names: str) -> dict[str, Any]:
 
 def place_members(place: Place | None) -> dict[str, Any]:
     """Return the members `file` and `line` for a place."""
-    return members(place, "file", "line") if place else {"file": None, "line": None}
+    if place is None:
+        return {"file": None, "line": None}
+    return members(place, "file", "line")
 
 
 def health_members(health: HookHealth | None) -> dict[str, Any] | None:

@@ -212,33 +212,38 @@ def _print(project: Path, reports: list[AgentReport]) -> None:
     if not reports:
         print_no_hooks(out, scope_of(project, None))
         return
+    counts: Counter[ProbeVerdict] = Counter()
     for report in reports:
         if report.missing:
             out.print(Text.assemble(("- ", "dim"), report.missing), soft_wrap=True)
             continue
-        detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
-        name = f"{report.title} {report.version}"
-        out.print(Text.assemble((name, "bold"), (f"  {detail}", "dim")), soft_wrap=True)
-        if report.hooks:
-            out.print(_table(out, project, report))
-        else:
-            out.print("  no hooks in its settings")
-        for hook in report.hooks:
-            if hook.verdict is ProbeVerdict.WORKS:
-                continue
-            label = f" {hook.hook.label} ({show_place(hook.hook.place, project)}): "
-            for reason in hook.reasons:
-                line = Text.assemble(RESULTS[hook.verdict], label, printable(reason))
-                out.print(line, soft_wrap=True)
-        for problem in report.problems:
-            line = Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}")
-            out.print(line, soft_wrap=True)
-        for note in report.notes:
-            out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
-    counts = Counter(hook.verdict for report in reports for hook in report.hooks)
+        _print_agent(out, project, report)
+        counts.update([hook.verdict for hook in report.hooks])
     parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in ProbeVerdict if counts[verdict]]
     if parts:
         out.print(", ".join(parts), style="bold")
+
+
+def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
+    detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
+    name = f"{report.title} {report.version}"
+    out.print(Text.assemble((name, "bold"), (f"  {detail}", "dim")), soft_wrap=True)
+    if report.hooks:
+        out.print(_table(out, project, report))
+    else:
+        out.print("  no hooks in its settings")
+    for hook in report.hooks:
+        if hook.verdict is ProbeVerdict.WORKS:
+            continue
+        label = f" {hook.hook.label} ({show_place(hook.hook.place, project)}): "
+        for reason in hook.reasons:
+            line = Text.assemble(RESULTS[hook.verdict], label, printable(reason))
+            out.print(line, soft_wrap=True)
+    for problem in report.problems:
+        line = Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}")
+        out.print(line, soft_wrap=True)
+    for note in report.notes:
+        out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
 
 def _table(out: Console, project: Path, report: AgentReport) -> Table:
@@ -279,25 +284,25 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
 
 
 def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
-    agents = [
-        {
-            "agent": report.name,
-            "installed": not report.missing,
-            "missing": report.missing or None,
-            "program": report.program or None,
-            "version": report.version or None,
-            "rules": report.rules or None,
-            "seconds": round(report.seconds, 3),
-            **members(report, "calls", "problems", "notes"),
-            "hooks": [_hook_json(hook) for hook in report.hooks],
-        }
-        for report in reports
-    ]
     return {
         "ok": not any(report.is_broken for report in reports),
         "project": project,
         "reachable": sandbox_limits(),
-        "agents": agents,
+        "agents": [_agent_json(report) for report in reports],
+    }
+
+
+def _agent_json(report: AgentReport) -> dict[str, Any]:
+    return {
+        "agent": report.name,
+        "installed": not report.missing,
+        "missing": report.missing or None,
+        "program": report.program or None,
+        "version": report.version or None,
+        "rules": report.rules or None,
+        "seconds": round(report.seconds, 3),
+        **members(report, "calls", "problems", "notes"),
+        "hooks": [_hook_json(hook) for hook in report.hooks],
     }
 
 

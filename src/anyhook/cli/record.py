@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,11 +16,9 @@ from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time, prin
 from anyhook.cli.colors import CAUTION
 from anyhook.cli.listing import print_native_trust
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
-from anyhook.cli.output import console, print_json
+from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.errors import UsageError
-from anyhook.files import read_user_file
-from anyhook.history.ingest import ingest
 from anyhook.history.recording import (
     EditedFile,
     RecordingSwitch,
@@ -32,10 +27,7 @@ from anyhook.history.recording import (
     switch_path,
     write_switch,
 )
-from anyhook.history.sessions import count_events
-from anyhook.history.store import FILE, History
-from anyhook.history.tap_record import PROBLEM_FILE
-from anyhook.journal.lines import DIRECTORY, history_directory
+from anyhook.journal.lines import history_directory
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.recording import (
@@ -45,10 +37,10 @@ from anyhook.manage.recording import (
     edited_files,
     end_recording,
     read_state,
-    recorded_agent,
     start_recording,
 )
-from anyhook.manage.scope import agents_here, existing_project, require_agents
+from anyhook.manage.recording_status import RecordingStatus, recording_status
+from anyhook.manage.scope import existing_project, require_agents
 from anyhook.model.record import replace
 from anyhook.model.text import printable
 from anyhook.worker.commands import prefix
@@ -75,8 +67,6 @@ MaxSize = Annotated[
 DAYS = {"d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 BYTES = {"kb": 1024, "mb": 1024**2, "gb": 1024**3, "tb": 1024**4}
 STEP = 1024
-MAX_PROBLEM_SIZE = 64 * 1024
-"""Bytes of the last problem."""
 
 
 @one_at_a_time
@@ -111,7 +101,7 @@ def switch_on(
     if max_size is not None:
         size = int(_number(max_size, BYTES, "--max-size takes 500MB, 8GB or 0"))
         limits = replace(limits, size=size)
-    specs = require_agents(directory, agents, also=_recorded_names(state.switch))
+    specs = require_agents(directory, agents, also=limits.agents)
     launcher = prefix(sys.executable) if os.name == "posix" else (sys.executable,)
     recorded: list[RecordingChange] = []
     for agent in specs:
@@ -236,10 +226,6 @@ def _write(
     return has_effect or bool(before.damage) or after != before.switch
 
 
-def _recorded_names(switch: RecordingSwitch | None) -> set[str]:
-    return {file.agent for file in switch.files} if switch is not None else set()
-
-
 def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_asked: bool) -> None:
     """Print what is added to each file or removed from it; with `difference`, the lines, too."""
     out = console()
@@ -250,10 +236,13 @@ def _show_changes(recorded: Sequence[RecordingChange], *, difference: bool, is_a
         title, settings = file.agent.title, file.settings
         before = count_recorded(file.agent, settings.before or "", settings.path)
         after = count_recorded(file.agent, settings.after or "", settings.path)
-        differences = [new - old for old, new in zip(before, after, strict=True)]
-        cells = [f"{number:+d}" if number else "-" for number in differences]
-        path = Text(show_path(str(settings.path)))
-        table.add_row(title, path, *(cells if settings.has_effect else ["as it is"]))
+        cells: list[str] = []
+        for old, new in zip(before, after, strict=True):
+            cell = "-" if new == old else f"{new - old:+d}"
+            cells.append(cell)
+        if not settings.has_effect:
+            cells = ["as it is"]
+        table.add_row(title, Text(show_path(str(settings.path))), *cells)
         for companion in file.companions:
             if companion.has_effect:
                 table.add_row(title, Text(show_path(str(companion.path))), "", "", "")
@@ -297,88 +286,56 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
         anyhook history record status
         anyhook history record status --json
     """
-    directory = existing_project(project)
-    switch, damage = read_state()
-    is_on = switch is not None or bool(damage)
-    limits = switch or RecordingSwitch()
-    store = Path(history_directory())
-    counts, size, problems = _stored(store, is_on=is_on)
-    problems += [damage] if damage and damage not in problems else []
-    try:
-        journal = sum(file.stat().st_size for file in (store / DIRECTORY).iterdir())
-    except OSError:
-        journal = 0
-    also = _recorded_names(switch)
-    here = {agent.name for agent in agents_here(directory, None, also=also)}
-    rows: list[dict[str, Any]] = []
-    for name in CODING_AGENTS:
-        recorded = recorded_agent(name, directory, switch)
-        events_today = counts.get(name, 0)
-        if name in here or events_today or recorded.files:
-            rows.append(
-                {
-                    "agent": recorded.agent.name,
-                    "recorder": recorded.recorders > 0,
-                    "tapped": recorded.taps,
-                    "events_today": events_today,
-                    "files": recorded.files,
-                }
-            )
-            problems += recorded.problems
-    if not is_on and any(row["files"] for row in rows):
-        problems.append(
-            "settings still hold what recording has added: run `anyhook history record off`"
-        )
+    recording = recording_status(existing_project(project))
     if as_json:
-        print_json(
-            {
-                "recording": is_on,
-                "directory": str(store),
-                "store_size": size,
-                "journal_size": journal,
-                "keep_days": limits.days,
-                "max_size": limits.size,
-                "problems": problems,
-                "agents": rows,
-            }
-        )
-        return OK
-    out = console()
-    if not is_on:
-        out.print(
-            "Recording is off. To record what your hooks see and decide: anyhook history record on"
-        )
+        print_json(_status_json(recording))
     else:
-        out.print(f"Recording is on, in {show_path(str(store))}")
-    table = make_table("agent", "recorder", "tapped hooks", "events today")
-    for row in rows:
-        recorder = "installed" if row["recorder"] else "-"
-        title = get_agent(row["agent"]).title
-        tapped = "unknown" if row["tapped"] is None else str(row["tapped"])
-        table.add_row(title, recorder, tapped, str(row["events_today"]))
-    out.print(table)
-    kept = f"{limits.days:g} days" if limits.days else "for ever"
-    largest = format_size(limits.size) if limits.size else "any size"
-    out.print(
-        f"store {format_size(size)} of {largest}, kept {kept}; journal {format_size(journal)}"
-    )
-    for problem in problems:
-        out.print(f"problem: {printable(problem)}", style=CAUTION, soft_wrap=True)
+        _print_status(recording)
     return OK
 
 
-def _stored(store: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]]:
-    """Return the events of today by agent, the size of the store, and the problems."""
-    problems: list[str] = []
-    with contextlib.suppress(OSError):
-        content = read_user_file(store / PROBLEM_FILE, MAX_PROBLEM_SIZE)
-        problems.append(content.decode("utf-8", "replace").strip())
-    if not is_on and not (store / FILE).exists():
-        return {}, 0, problems
-    with History.open() as history:
-        problems += ingest(history).problems
-        midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
-        return count_events(history, since=midnight), history.size(), problems
+def _status_json(recording: RecordingStatus) -> dict[str, Any]:
+    agents: list[dict[str, Any]] = []
+    for recorded in recording.agents:
+        agent = {
+            "agent": recorded.agent.name,
+            "recorder": recorded.recorders > 0,
+            "tapped": recorded.taps,
+            "events_today": recorded.events_today,
+            "files": recorded.files,
+        }
+        agents.append(agent)
+    return {
+        "recording": recording.is_on,
+        **members(recording, "directory", "store_size", "journal_size"),
+        "keep_days": recording.limits.days,
+        "max_size": recording.limits.size,
+        "problems": recording.problems,
+        "agents": agents,
+    }
+
+
+def _print_status(recording: RecordingStatus) -> None:
+    out = console()
+    if recording.is_on:
+        out.print(f"Recording is on, in {show_path(recording.directory)}")
+    else:
+        out.print(
+            "Recording is off. To record what your hooks see and decide: anyhook history record on"
+        )
+    table = make_table("agent", "recorder", "tapped hooks", "events today")
+    for recorded in recording.agents:
+        recorder = "installed" if recorded.recorders else "-"
+        taps = "unknown" if recorded.taps is None else str(recorded.taps)
+        table.add_row(recorded.agent.title, recorder, taps, str(recorded.events_today))
+    out.print(table)
+    limits = recording.limits
+    kept = f"{limits.days:g} days" if limits.days else "for ever"
+    largest = format_size(limits.size) if limits.size else "any size"
+    store, journal = format_size(recording.store_size), format_size(recording.journal_size)
+    out.print(f"store {store} of {largest}, kept {kept}; journal {journal}")
+    for problem in recording.problems:
+        out.print(f"problem: {printable(problem)}", style=CAUTION, soft_wrap=True)
 
 
 def format_size(size: float) -> str:

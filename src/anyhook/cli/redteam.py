@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from anyhook.history.store import History
-    from anyhook.redteam.plain import Plain
 
 FAIL_ON = "escape"
 
@@ -128,7 +127,9 @@ def redteam(
     has_escape = any(report.escapes for report in reports)
     guards = [report for report in reports if report.attempt.denied]
     # Among all hooks of the settings there are some that are not guards.
-    is_missing = len(guards) < len(reports) if hooks else not guards
+    is_missing = not guards
+    if hooks:
+        is_missing = len(guards) < len(reports)
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 
 
@@ -235,14 +236,12 @@ def _print_escapes(out: Console, report: _Report) -> None:
         command = Text(shorten(printable(escapes[0].command.replace("\n", "\\n"))))
         table.add_row(Text(name, BAD), *(f"{number:,}" for number in numbers), command)
     out.print(table)
-    out.print("To keep them in sight, add:" if report.guard.file else "To keep them, add cases:")
+    purpose = "To keep them in sight, add:" if report.guard.file else "To keep them, add cases:"
+    out.print(purpose)
     for name, escapes in by_class.items():
         out.print(Text(_example_lines(report.guard, escapes[0], name)), soft_wrap=True)
     out.print("To close them, decide on what runs:")
-    sentences: dict[str, list[Plain]] = {}
-    for escape in report.escapes:
-        sentences.setdefault(sentence_for(escape.variant.plain), []).append(escape.variant.plain)
-    for sentence in sentences:
+    for sentence in dict.fromkeys([sentence_for(each.variant.plain) for each in report.escapes]):
         out.print(Text(f'  if {sentence}: return deny("…")'), soft_wrap=True)
     others = {
         BY_NAME[name].closed_by: name for name in by_class if "deny" in BY_NAME[name].closed_by
@@ -271,7 +270,12 @@ def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
 
 def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> dict[str, Any]:
     hooks = []
+    escapes: list[dict[str, Any]] = []
+    accepted: list[dict[str, Any]] = []
     for report in reports:
+        escapes += map(_escape_json, report.escapes)
+        for escape, reason in report.accepted:
+            accepted.append({**_escape_json(escape), "reason": reason})
         result = report.attempt
         classes = {}
         for name, counts in result.classes.items():
@@ -288,14 +292,10 @@ def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> di
             }
         )
     return {
-        "ok": not any(report.escapes for report in reports),
+        "ok": not escapes,
         "seed": seed,
-        "escapes": [_escape_json(escape) for report in reports for escape in report.escapes],
-        "accepted": [
-            {**_escape_json(escape), "reason": reason}
-            for report in reports
-            for escape, reason in report.accepted
-        ],
+        "escapes": escapes,
+        "accepted": accepted,
         "hooks": hooks,
         "untrusted": list(untrusted),
     }

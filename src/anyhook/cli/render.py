@@ -19,7 +19,7 @@ from rich.text import Text
 from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, STATUSES
 from anyhook.cli.output import console
 from anyhook.errors import UsageError
-from anyhook.history.verdicts import NO_VERDICT
+from anyhook.history.verdicts import NO_VERDICT, reason_of
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.text import count_of, printable, shorten
@@ -132,8 +132,11 @@ def print_rows(
 ) -> None:
     """Print a table; in a narrow terminal the columns of `below` stand under their rows."""
     is_wide = out.width >= WIDE
-    kept = [heading for heading in headings if is_wide or heading not in below]
-    table = make_table(*kept, no_wrap=() if is_wide else kept)
+    kept = headings
+    no_wrap: Sequence[str] = ()
+    if not is_wide:
+        kept = no_wrap = [heading for heading in headings if heading not in below]
+    table = make_table(*kept, no_wrap=no_wrap)
     under: list[Text] = []
     for row in rows:
         cells = dict(zip(headings, row, strict=True))
@@ -180,7 +183,8 @@ def confirm(
         is_agreed = typer.getchar().lower().startswith("y")
     except EOFError:
         is_agreed = False
-    out.print("y" if is_agreed else "n")
+    key = "y" if is_agreed else "n"
+    out.print(key)
     return is_agreed
 
 
@@ -241,11 +245,11 @@ def outcome_text(outcome: str) -> Text:
 
 def counts_text(counts: Mapping[str, int]) -> Text:
     """Return verdicts with their numbers, `2 deny  1 ask`, without those of no opinion."""
-    text = Text()
+    parts: list[Text] = []
     for outcome, style in OUTCOMES.items():
         if outcome != NO_VERDICT and counts.get(outcome):
-            text.append(f"{'  ' if text else ''}{counts[outcome]:,} {outcome}", style=style)
-    return text
+            parts.append(Text(f"{counts[outcome]:,} {outcome}", style=style))
+    return Text("  ").join(parts)
 
 
 def rates_table(
@@ -255,8 +259,11 @@ def rates_table(
     headings = ("decision", "events", "of all events", "sessions", "of all sessions")
     table = make_table(*headings, right=headings[1:])
     for outcome, number in outcomes.items():
+        decision = outcome_text(outcome)
+        if outcome == NO_VERDICT:
+            decision = Text("no opinion", style="dim")
         table.add_row(
-            Text("no opinion", style="dim") if outcome == NO_VERDICT else outcome_text(outcome),
+            decision,
             f"{number:,}",
             f"{number / events:.2%}",
             f"{sessions_with[outcome]:,}",
@@ -269,18 +276,21 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
     """Return what a hook answered (`anyhook.journal.records.answer_record`) on one line."""
     words: list[str] = []
     outcome = str(answer.get("outcome", NO_VERDICT))
+    decisive = outcome
     if answer.get("stop"):
         words.append("stop")
-    if outcome != NO_VERDICT:
-        words.append("approve" if answer.get("approve") else outcome)
-    decisive = "stop" if answer.get("stop") else outcome
+        decisive = "stop"
+    if answer.get("approve") and outcome != NO_VERDICT:
+        words.append("approve")
+    elif outcome != NO_VERDICT:
+        words.append(outcome)
     # A record of a stranger may have another word.
     style = OUTCOMES.get(decisive, "") if words else ACCENT
     words += [text for field, text in EFFECTS.items() if answer.get(field)]
     if not words:
         return Text("no opinion", style="dim")
     text = Text.assemble((", ".join(words), style), no_wrap=True, overflow="ellipsis")
-    reason = answer.get("reason") or answer.get("stop_reason")
+    reason = reason_of(answer)
     if reason:
         text.append(f"  {one_line(reason)}")
     return text
@@ -289,7 +299,9 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
 def status_text(status: str, detail: str = "") -> Text:
     """Return how a hook ended (`anyhook.model.status.Status`); empty for one that answered."""
     text = Text(STATUS_WORDS.get(status, printable(status)), style=STATUSES.get(status, ""))
-    return text.append(f"  {one_line(detail)}", style="default") if detail else text
+    if detail:
+        text.append(f"  {one_line(detail)}", style="default")
+    return text
 
 
 # -- runs of hooks
@@ -323,12 +335,14 @@ def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True)
         place.no_wrap, place.overflow = False, "fold"
     total = max((row.started + (row.duration or 0.0) for row in rows), default=0.0)
     for row in rows:
-        style = "" if row.duration is not None else "dim"
-        duration = "" if row.duration is None else f"{row.duration * 1000:.0f} ms"
+        style, duration = "dim", ""
+        if row.duration is not None:
+            style, duration = "", f"{row.duration * 1000:.0f} ms"
+        bar = _bar(row, total or 1.0, BAR_WIDTH) if is_wide else ""
         table.add_row(
             Text(f"  {name_text(row.hook)}", style=style),
             Text(name_text(row.place), style="dim"),
-            _bar(row, total or 1.0, BAR_WIDTH) if is_wide else "",
+            bar,
             Text(duration, style="dim"),
             row.result,
         )

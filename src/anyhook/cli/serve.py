@@ -24,7 +24,7 @@ from anyhook.cli.render import print_settings_problems
 from anyhook.errors import UsageError
 from anyhook.journal.lines import history_directory
 from anyhook.manage.scope import existing_project
-from anyhook.model.text import printable
+from anyhook.model.text import count_of, printable
 from anyhook.server.address import Address, listen
 from anyhook.settings.layout import own_entries
 
@@ -90,7 +90,9 @@ def serve(
     with extra_required("anyhook serve", "serve"):
         from anyhook.server import http
     secret = _read_token()
-    settings = existing_project(project or Path()) if project or not files else None
+    settings = None
+    if project or not files:
+        settings = existing_project(project or Path())
     listening, address = listen(host, port, is_guarded=secret is not None)
     # The trace in which the server was started is not that of the sessions that it serves.
     with open_telemetry(otel, environ={}) as observers, listening, _redirect_stdout() as stdout:
@@ -169,9 +171,8 @@ def _print_message(message: str) -> None:
 
 def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     out = console()
-    hooks = responder.hooks
-    noun = "hook" if hooks == 1 else "hooks"
-    head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks} {noun}.")
+    hooks = count_of(responder.hooks, "hook")
+    head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks}.")
     out.print(head, soft_wrap=True)
     for engine in responder.engines.values():
         print_settings_problems(out, engine.diagnostics, engine.project_dir)
@@ -207,8 +208,10 @@ def _show_entry(
         fail_closed = {} if member is None else {member[0]: member[1]}
         settings: dict[str, Any] = {}
         for spec, fails_closed in supported:
-            options = fail_closed if fails_closed and spec.can_fail_closed else {}
-            settings[spec.wire] = own_entries(agent, {"hooks": [entry | options]})
+            hook = entry
+            if fails_closed and spec.can_fail_closed:
+                hook = entry | fail_closed
+            settings[spec.wire] = own_entries(agent, {"hooks": [hook]})
         for key in reversed(HOOKS_PATH):
             settings = {key: settings}
         entry = settings

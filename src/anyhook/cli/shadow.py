@@ -16,10 +16,9 @@ from anyhook.cli.output import console, print_json
 from anyhook.cli.render import make_table
 from anyhook.cli.switch import AllHooks, HookName, HookOrAll, load_engine, required_name, switch
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.hooks import find_hook
 from anyhook.manage.protection import require_user
-from anyhook.manage.shadows import EXAMPLES, check_can_be_shadow, shadow_changes, would_have_decided
+from anyhook.manage.shadows import EXAMPLES, plan_shadow
 from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.settings.changes import exclusive_edits
@@ -53,21 +52,19 @@ def shadow(
     if not dry_run:
         require_user()
     engine = load_engine(project, agent, name)
-    handlers = find_hook(engine, name)
-    check_can_be_shadow(engine, handlers)
+    plan = plan_shadow(engine, find_hook(engine, name), is_shadow=True)
     options = WriteOptions(yes=yes, dry_run=dry_run, as_json=as_json)
-    changes = shadow_changes(engine, handlers, is_shadow=True)
-    is_written = apply_changes(changes, options)
+    is_written = apply_changes(plan.changes, options)
     if as_json:
-        changed = [change.path for change in changes if change.has_effect]
-        print_json({"name": name, "state": "shadow", "written": is_written, "changed": changed})
+        result = {"name": name, "state": "shadow", "written": is_written}
+        print_json({**result, "changed": plan.changed})
         return OK
     out = console()
-    if not any(change.has_effect for change in changes):
+    if not plan.has_effect:
         out.print(f"{printable(name)!r} is a shadow already")
     elif is_written:
         out.print(f"{printable(name)!r} runs and does not decide")
-    if not is_recording(history_directory()):
+    if not plan.is_recording:
         out.print("Recording is off. To see what it would have decided: anyhook history record on")
     return OK
 
@@ -88,15 +85,15 @@ def print_decisions(out: Console, name: str, decisions: ShadowDecisions) -> None
         if outcome == NO_VERDICT or not examples:
             table.add_row(printable(outcome), f"{count:,}", "", "", "")
             continue
-        for number, example in enumerate(examples):
-            is_first = number == 0
+        first = (printable(outcome), f"{count:,}")
+        for example in examples:
             table.add_row(
-                printable(outcome) if is_first else "",
-                f"{count:,}" if is_first else "",
+                *first,
                 printable(example.session[:8]),
                 printable(f"{example.event} {example.tool or ''}".strip()),
                 shorten(example.reason),
             )
+            first = ("", "")
     out.print(table)
     if has_more:
         command = printable(shlex.join(("anyhook", "history", "search", "--hook", name)))
@@ -150,31 +147,29 @@ def enable(
 def _shadows(engine: Engine, name: str) -> list[HandlerSpec]:
     """Return the handlers of a hook that are switched on and do not decide."""
     handlers = find_hook(engine, name)
-    shadows = [handler for handler in handlers_of(engine.definitions) if handler.shadow]
-    return [
-        handler
-        for handler in shadows
-        if handler in handlers and engine.hooks.switched_off(handler) is None
-    ]
+    shadows: list[HandlerSpec] = []
+    for handler in handlers_of(engine.definitions):
+        is_on = engine.hooks.switched_off(handler) is None
+        if handler.shadow and is_on and handler in handlers:
+            shadows.append(handler)
+    return shadows
 
 
 def _let_decide(engine: Engine, name: str, examples: int, options: WriteOptions) -> int:
     """Show what a shadow would have decided, ask, and let it decide."""
-    shadows = _shadows(engine, name)
-    decisions = would_have_decided(engine, shadows, examples)
+    plan = plan_shadow(engine, _shadows(engine, name), is_shadow=False, examples=examples)
+    decisions = plan.decisions
     if not options.as_json:
         print_decisions(console(), name, decisions)
-    changes = shadow_changes(engine, shadows, is_shadow=False)
-    is_written = apply_changes(changes, options)
+    is_written = apply_changes(plan.changes, options)
     if options.as_json:
-        changed = [change.path for change in changes if change.has_effect]
         result = {"name": name, "state": "on", "switched_off_by": None, "written": is_written}
         would_decide = {
             "events": decisions.counts.total(),
             "counts": decisions.counts,
             "examples": list(chain(*decisions.examples.values())),
         }
-        print_json({**result, "changed": changed, "would_have_decided": would_decide})
+        print_json({**result, "changed": plan.changed, "would_have_decided": would_decide})
     elif is_written:
         console().print(f"{printable(name)!r} decides from now on")
     return OK

@@ -96,7 +96,8 @@ def switch(
     if as_json:
         print_json(reports)
     elif not reports:
-        console().print(f"No hook here is {'off' if is_on else 'on'}.")
+        opposite = "off" if is_on else "on"
+        console().print(f"No hook here is {opposite}.")
     return max(exit_codes)
 
 
@@ -120,16 +121,20 @@ def _switch(
         apply_changes(changes, WriteOptions(yes=True, dry_run=True, as_json=as_json))
         state = "on" if is_on else "off"
         changed = [change.path for change in changes if change.has_effect]
-        switch = engine.hooks.switched_off(handlers[0]) if is_on and not changed else None
+        switch = None
+        if is_on and not changed:
+            switch = engine.hooks.switched_off(handlers[0])
         if switch is not None:
             state = "off"
             print_error(f"{name!r} stays off: {switch} switches it off")
         elif not as_json and not changed:
             console().print(f"{printable(name)!r} is {state} already")
         report: dict[str, Any] = {"name": name, "state": state, "switched_off_by": switch}
-        return {**report, "written": False, "changed": changed}, PROBLEMS if switch else OK
+        exit_code = OK if switch is None else PROBLEMS
+        return {**report, "written": False, "changed": changed}, exit_code
     result = switch_hook(engine, name, is_on=is_on)
-    exit_code = PROBLEMS if result.switched_off_by and is_on else OK
+    stays_off = is_on and result.switched_off_by is not None
+    exit_code = PROBLEMS if stays_off else OK
     if not as_json:
         _print_state(engine, name, result, should_be_on=is_on)
     report = {

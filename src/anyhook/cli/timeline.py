@@ -21,17 +21,10 @@ from anyhook.cli.render import (
     show_place,
     status_text,
 )
-from anyhook.engine.compare import differences
 from anyhook.engine.hook_files import files_of
-from anyhook.engine.not_run import (
-    NotRun,
-    events_with_hooks,
-    hooks_that_did_not_run,
-    unknown_tool,
-    why_not_decided,
-)
+from anyhook.engine.not_run import NotRun, events_with_hooks
 from anyhook.journal.records import answer_record
-from anyhook.manage.verdict import RulesVerdict, verdicts_by_rules
+from anyhook.manage.verdict import FiredEvent, RulesVerdict
 from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.definitions import HandlerSpec, handlers_of, unique_labels
 from anyhook.model.diagnostics import Diagnostic, Severity
@@ -56,45 +49,38 @@ PROSE_FIELDS = frozenset({"reason", "context", "system_messages"})
 
 
 def print_timeline(
-    out: Console,
-    engine: Engine,
-    event: Event,
-    decision: Decision,
-    notes: tuple[Diagnostic, ...] = (),
+    out: Console, engine: Engine, fired: FiredEvent, notes: tuple[Diagnostic, ...] = ()
 ) -> None:
     """Print a fired event; `notes` are about its payload."""
+    event, decision = fired.event, fired.decision
     spec = engine.agent.by_canonical[event.name]
     heading = Text(f"\n{spec.wire}", style="bold")
     subject = getattr(event, spec.subject) if spec.subject else None
     if subject:
         heading.append(f"  {printable(str(subject))}", style=f"not bold {ACCENT}")
     out.print(heading)
-    unknown = unknown_tool(engine, event)
-    if unknown is not None:
-        out.print(Text.assemble(("unknown tool", CAUTION), f"  {unknown}"))
-    skipped = hooks_that_did_not_run(engine, event, decision)
-    if decision.results or skipped:
+    if fired.unknown_tool is not None:
+        out.print(Text.assemble(("unknown tool", CAUTION), f"  {fired.unknown_tool}"))
+    if decision.results or fired.not_run:
         labels = unique_labels(handlers_of(engine.definitions))
         rows = [_run_row(engine, event, result, labels) for result in decision.results]
-        for hook in skipped:
+        for hook in fired.not_run:
             name = labels.get(id(hook.handler), hook.handler.label)
             reason = Text(f"did not run: {printable(hook.reason)}", style="dim")
             rows.append(RunRow(name, show_place(hook.handler.place, short=True), reason))
         out.print(runs_table(out, rows))
     elif not decision.blame:
         out.print(_no_hooks_text(engine, spec.wire))
-    changes = differences(engine, event, decision)
-    out.print(_verdict_table(engine, verdicts_by_rules(engine, event, decision, changes)))
-    not_decided = why_not_decided(engine, decision)
-    if not_decided is not None:
-        remedy = not_decided.remedy
+    out.print(_verdict_table(engine, fired.verdicts))
+    if fired.not_decided is not None:
+        remedy = fired.not_decided.remedy
         if decision.withheld:
             remedy += "; for one run: anyhook fire … --trust-once"
         out.print(Text.assemble(("to decide it", "bold"), f"  {remedy}"))
     fields = _field_table(decision)
     if fields.row_count:
         out.print(fields)
-    for difference in changes:
+    for difference in fired.differences:
         # The verdicts show the headline.
         rest = {n: values for n, values in difference.fields.items() if n not in HEADLINE_FIELDS}
         if rest or difference.only_here or difference.only_there:
@@ -221,13 +207,15 @@ def _field_table(decision: Decision) -> Table:
         if name in HEADLINE_FIELDS or has_parts:
             continue
         for blame in blames:
-            is_prose = name in PROSE_FIELDS
-            # What to do instead is often at the end of a reason.
-            text = Text(name_text(str(blame.value)) if is_prose else shorten(blame.value))
+            text = Text(shorten(blame.value))
+            if name in PROSE_FIELDS:
+                # What to do instead is often at the end of a reason.
+                text = Text(name_text(str(blame.value)))
             if name == "reason":
                 reason = str(blame.value)
                 messages = [m for m in decision.messages if m.field == name and reason in m.text]
-                text.append(f"  for the {messages[0].audience}" if messages else "", style="dim")
+                if messages:
+                    text.append(f"  for the {messages[0].audience}", style="dim")
             handler = blame.handler
             text.append(f"  ← {handler.label} {show_place(handler.place, short=True)}", "dim")
             for overridden in blame.overrode:
@@ -250,8 +238,7 @@ RESULT = ("status", "exit_code", "signal", "timed_out", "stdout", "stderr", "tru
 
 def fired_event_json(
     engine: Engine,
-    event: Event,
-    decision: Decision,
+    fired: FiredEvent,
     diagnostics: tuple[Diagnostic, ...],
     native: NativeStates | None,
 ) -> dict[str, Any]:
@@ -259,9 +246,7 @@ def fired_event_json(
 
     `native` is `None` if the agent keeps no record of how far it trusts its hooks.
     """
-    changes = differences(engine, event, decision)
-    skipped = hooks_that_did_not_run(engine, event, decision)
-    not_decided = why_not_decided(engine, decision)
+    event, decision, not_decided = fired.event, fired.decision, fired.not_decided
     why: dict[str, Any] | None = None
     if not_decided is not None:
         why = {
@@ -270,12 +255,12 @@ def fired_event_json(
             "remedy": not_decided.remedy,
         }
     verdicts = []
-    for verdict in verdicts_by_rules(engine, event, decision, changes):
+    for verdict in fired.verdicts:
         parts = members(verdict, "rules", "release", "decided", "denied")
         effect = verdict.sentence(engine.agent.title)
         verdicts.append({**parts, "outcome": verdict.word, "effect": effect})
     difference_members = []
-    for difference in changes:
+    for difference in fired.differences:
         parts = members(difference, "rules", "release", "only_here", "only_there")
         fields = {}
         for name, (own_value, other_value) in difference.fields.items():
@@ -287,8 +272,8 @@ def fired_event_json(
         "not_decided": why,
         "decision": _decision(engine, event, decision),
         "handlers": [_result(result, native) for result in decision.results],
-        "did_not_run": [_not_run(hook, native) for hook in skipped],
-        "unknown_tool": unknown_tool(engine, event),
+        "did_not_run": [_not_run(hook, native) for hook in fired.not_run],
+        "unknown_tool": fired.unknown_tool,
         "verdicts": verdicts,
         "agent": engine.agent.name,
         "rules": engine.rules.name,

@@ -19,8 +19,14 @@ from anyhook.cli.options import AsJson
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.manage.paths import show_path
-from anyhook.model.text import printable
-from anyhook.worker.control import ServerInfo, find_runtime_directory, list_servers, stop_server
+from anyhook.model.text import count_of, printable
+from anyhook.worker.control import (
+    ServerInfo,
+    StopResult,
+    find_runtime_directory,
+    list_servers,
+    stop_server,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +63,9 @@ def status(as_json: AsJson = False) -> int:
     running = [server.status for server in servers if server.status is not None]
     if running:
         out.print(_servers_table(running))
-    cold = [entry for status in running for entry in status["cold"]]
+    cold: list[Mapping[str, Any]] = []
+    for status in running:
+        cold += status["cold"]
     for line in summarize_cold(cold)[:MAX_REASONS]:
         out.print(Text.assemble(("cold  ", CAUTION), line), soft_wrap=True)
     for server in servers:
@@ -87,14 +95,15 @@ def stop(
     """
     directory = find_runtime_directory(os.environ)
     servers = [server for server in list_servers(directory) if not server.is_stale]
-    own = Path(sys.executable)
+    this_python = Path(sys.executable)
     ended = []
     for server in servers:
         is_ended = everything
         if server.status is not None:
             # An interpreter has several names.
             python = Path(str(server.status.get("python")))
-            is_own = python.parent == own.parent and python.resolve() == own.resolve()
+            is_here = python.parent == this_python.parent
+            is_own = is_here and python.resolve() == this_python.resolve()
             is_ended = everything or is_own
         if is_ended:
             ended.append(server)
@@ -104,16 +113,7 @@ def stop(
         with _waiting(f"waiting for {printable(server.base)}") as on_wait:
             results.append(stop_server(server.base, on_wait=on_wait))
     if as_json:
-        ended_members = [
-            {
-                "address": result.base,
-                **members(result, "pid", "how"),
-                "problem": result.problem or None,
-                "hooks": result.busy,
-            }
-            for result in results
-        ]
-        print_json({"ended": ended_members, "others": others})
+        print_json({"ended": list(map(_ended_json, results)), "others": others})
         return OK
     out = console()
     for result in results:
@@ -127,13 +127,22 @@ def stop(
     if not servers:
         out.print("No worker runs; there is nothing to stop.")
     if others:
-        noun = "workers" if others > 1 else "worker"
+        workers = count_of(others, "worker")
         out.print(
-            f"{others} {noun} of other interpreters, or that cannot be asked; end all of them "
+            f"{workers} of other interpreters, or that cannot be asked; end all of them "
             "with: anyhook worker stop --all",
             soft_wrap=True,
         )
     return OK
+
+
+def _ended_json(result: StopResult) -> dict[str, Any]:
+    return {
+        "address": result.base,
+        **members(result, "pid", "how"),
+        "problem": result.problem or None,
+        "hooks": result.busy,
+    }
 
 
 @contextmanager

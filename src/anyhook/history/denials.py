@@ -15,7 +15,7 @@ from anyhook.history.search import search_in_time
 from anyhook.history.verdicts import DENYING, FAILURES
 
 if TYPE_CHECKING:
-    from anyhook.history.events import RecordedEvent
+    from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
 
 MAX_DENIALS = 300
@@ -62,7 +62,9 @@ def denials_to_look_at(history: History) -> list[DenialGroup]:
 def _weigh(group: DenialGroup) -> None:
     """Find out why a user would look at a group of denials."""
     signs: list[tuple[int, str]] = []
-    results = [result for event in group.events for result in event.results]
+    results: list[RecordedResult] = []
+    for event in group.events:
+        results += event.results
     if any(result.trouble in FAILURES for result in results):
         signs.append((40, "a hook failed, and its failure denies"))
     if any(result.verdict == "allow" and not result.shadow for result in results):

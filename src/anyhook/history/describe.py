@@ -49,10 +49,12 @@ def show_time(timestamp: float) -> str:
     return moment.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def show_span(seconds: float) -> str:
-    """Return a duration for people: `3 min`, `2.5 ms`."""
+def show_span(seconds: float | None) -> str:
+    """Return a duration for people, like `3 min` or `2.5 ms`; empty if it is not known."""
+    if seconds is None:
+        return ""
+    milliseconds = seconds * 1000
     if seconds < 1:
-        milliseconds = seconds * 1000
         return f"{milliseconds:.0f} ms" if milliseconds >= 10 else f"{milliseconds:.2g} ms"
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= size:

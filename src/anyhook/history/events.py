@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.files import read_user_file
-from anyhook.history.verdicts import verdict_of
+from anyhook.history.verdicts import reason_of, verdict_of
 from anyhook.model.record import EMPTY, Record
 from anyhook.model.status import trouble_of
 
@@ -132,8 +132,7 @@ class RecordedEvent(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason of the decision; empty if there is none."""
-        decision = self.decision or {}
-        return str(decision.get("reason") or decision.get("stop_reason") or "")
+        return reason_of(self.decision or {})
 
 
 # -- which content of a hook ran

@@ -15,7 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.history.filters import in_project
-from anyhook.history.rows import storable
+from anyhook.history.rows import marks_for, storable
 from anyhook.history.sessions import get_event, position_of
 from anyhook.history.spans import numbers_between
 from anyhook.history.verdicts import FAILURES, HAS_FAILED, HAS_WARNED, NO_VERDICT
@@ -290,8 +290,9 @@ def used_versions(
 def versions_with_digests(history: History, digests: Iterable[str]) -> list[int]:
     """Return the numbers of the versions of hooks that have one of some content hashes."""
     hashes = [*digests]
-    places = ", ".join("?" * len(hashes))
-    rows = history.connection.execute(f"SELECT id FROM hooks WHERE digest IN ({places})", hashes)
+    rows = history.connection.execute(
+        f"SELECT id FROM hooks WHERE digest IN ({marks_for(hashes)})", hashes
+    )
     return [number for (number,) in rows]
 
 
@@ -309,17 +310,15 @@ def hook_runs(
     needed: SQLite would sort all runs of all versions.
     """
     of_project, directories = in_project(project)
-    versions = [
-        history.connection.execute(
-            "SELECT hook_id, event_id, time, results.verdict, trouble, duration, shadow"
-            " FROM results CROSS JOIN events ON events.id = event_id"
-            " CROSS JOIN sessions ON sessions.id = session_id"
-            " WHERE hook_id = ? AND (? = '' OR agent = ?) AND (? = '' OR event = ?)"
-            f" AND {of_project} ORDER BY event_id DESC",
-            (number, agent, agent, event, event, *directories),
-        )
-        for number in hook_ids
-    ]
+    query = (
+        "SELECT hook_id, event_id, time, results.verdict, trouble, duration, shadow"
+        " FROM results CROSS JOIN events ON events.id = event_id"
+        " CROSS JOIN sessions ON sessions.id = session_id"
+        " WHERE hook_id = ? AND (? = '' OR agent = ?) AND (? = '' OR event = ?)"
+        f" AND {of_project} ORDER BY event_id DESC"
+    )
+    values = (agent, agent, event, event, *directories)
+    versions = [history.connection.execute(query, (number, *values)) for number in hook_ids]
     rows = merge(*versions, key=itemgetter(1), reverse=True)
     return [StoredRun(*row) for row in islice(rows, MAX_RUNS)]
 

@@ -16,7 +16,7 @@ from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_fo
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import combine
-from anyhook.history.rows import dump, uncompressed
+from anyhook.history.rows import dump, marks_for, uncompressed
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -88,9 +88,9 @@ def import_transcripts(
     Raises:
         HistoryError: If the store cannot be written. What was imported before stays.
     """
-    done = Imported()
+    imported = Imported()
     formats = transcript_formats()
-    batch = _Batch(history, done)
+    batch = _Batch(history, imported)
     files = list(files)
     changed: set[TranscriptFile] = set()
     for file in files:
@@ -102,20 +102,20 @@ def import_transcripts(
     originals = find_originals(files) if changed else {}
     for file in files:
         if file not in changed:
-            done.unchanged += 1
+            imported.unchanged += 1
         else:
             live = _LiveEvents(history)
             original = originals.get(file)
             copied = set() if original is None else keys_of(original)
-            for event in formats[file.agent].read(file.path, done.problems.append):
+            for event in formats[file.agent].read(file.path, imported.problems.append):
                 if event.key in copied:
-                    done.known += 1
+                    imported.known += 1
                 else:
                     batch.add(_PendingEvent(file, live, event))
             batch.finish(file)
         on_file(file)
     batch.write()
-    return done
+    return imported
 
 
 class _PendingEvent(NamedTuple):
@@ -137,9 +137,9 @@ class _Batch:
     A transaction takes 1 ms and writes parts of the full-text index that are put together later.
     """
 
-    def __init__(self, history: History, done: Imported) -> None:
+    def __init__(self, history: History, imported: Imported) -> None:
         self._history = history
-        self._done = done
+        self._imported = imported
         self._events: list[_PendingEvent] = []
         self._characters = 0
         self._files: list[TranscriptFile] = []
@@ -166,10 +166,10 @@ class _Batch:
                 "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
                 [(str(file.path), file.inode, file.size, file.mtime) for file in self._files],
             )
-        self._done.events += len(new)
-        self._done.known += len(self._events) - len(new)
-        self._done.files += len(self._files)
-        self._done.size += sum([file.size for file in self._files])
+        self._imported.events += len(new)
+        self._imported.known += len(self._events) - len(new)
+        self._imported.files += len(self._files)
+        self._imported.size += sum([file.size for file in self._files])
         self._events.clear()
         self._characters = 0
         self._files.clear()
@@ -180,9 +180,10 @@ class _Batch:
         Those that were get the reason why they were refused: it is known later than the call.
         """
         keys = [pending.key for pending in self._events]
-        places = ", ".join("?" * len(keys))
-        query = f"SELECT key, id, refusal IS NOT NULL FROM events WHERE key IN ({places})"
-        rows = self._history.connection.execute(query, keys)
+        rows = self._history.connection.execute(
+            f"SELECT key, id, refusal IS NOT NULL FROM events WHERE key IN ({marks_for(keys)})",
+            keys,
+        )
         stored = {key: (number, is_refused) for key, number, is_refused in rows}
         new: list[RecordedEvent] = []
         for pending, key in zip(self._events, keys, strict=True):
@@ -205,7 +206,8 @@ class _Batch:
 def _count_characters(value: dict[str, Any] | list[Any]) -> int:
     """Return how long the strings in a JSON object or array are together."""
     count = 0
-    for item in value.values() if isinstance(value, dict) else value:
+    items = value.values() if isinstance(value, dict) else value
+    for item in items:
         if isinstance(item, str):
             count += len(item)
         elif isinstance(item, (dict, list)):
@@ -356,9 +358,12 @@ def _original_of(family: Sequence[TranscriptFile]) -> TranscriptFile:
     times = {file: _times_by_key(file) for file in family}
 
     def first_own_time(file: TranscriptFile) -> float:
-        others = {key for other in family if other is not file for key in times[other]}
-        own = [time for key, time in times[file].items() if key not in others]
-        return min(own, default=LATEST)
+        others: set[str] = set()
+        for other in family:
+            if other is not file:
+                others.update(times[other])
+        own_times = [time for key, time in times[file].items() if key not in others]
+        return min(own_times, default=LATEST)
 
     return max(family, key=lambda file: (first_own_time(file), -file.mtime))
 

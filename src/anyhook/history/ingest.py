@@ -75,22 +75,22 @@ def ingest(history: History) -> Ingested:
     Raises:
         HistoryError: If the store cannot be written. Nothing is lost: the next call continues.
     """
-    done = Ingested()
+    ingested = Ingested()
     directory = history.path.parent
-    for file in _journal_files(directory / DIRECTORY, done.problems):
-        while _ingest_part(history, file, done):
+    for file in _journal_files(directory / DIRECTORY, ingested.problems):
+        while _ingest_part(history, file, ingested):
             pass
     _remove_old_files(history, directory / DIRECTORY, time.time())
-    if not done.events:
-        return done
+    if not ingested.events:
+        return ingested
     try:
         switch = read_switch(str(directory))
     except HistoryError as error:
-        done.problems.append(str(error))
-        return done
+        ingested.problems.append(str(error))
+        return ingested
     if switch is not None:
         history.prune(days=switch.days, size=switch.size)
-    return done
+    return ingested
 
 
 def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
@@ -108,7 +108,7 @@ def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
     return [path for _, path in sorted(files)]
 
 
-def _ingest_part(history: History, file: Path, done: Ingested) -> bool:
+def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
     """Store the next part of a file, and return whether there may be more."""
     try:
         status = file.stat()
@@ -129,7 +129,7 @@ def _ingest_part(history: History, file: Path, done: Ingested) -> bool:
                 content += more
         end = start + content.rindex(b"\n") + 1
         lines = content[: end - start].split(b"\n")
-        done.events += add_merged(history, _parse(lines, file, done.problems))
+        ingested.events += add_merged(history, _parse(lines, file, ingested.problems))
         history.connection.execute(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
             (storable(str(file)), status.st_ino, end, status.st_mtime_ns),

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
 
+    HookKey = tuple[tuple[str, str], tuple[str, str]]
+    """The name of a hook, and its version."""
+
 WINDOW = 600.0
 """Seconds between two hooks of one event: the longest usual timeout."""
 START_DELAY = 5.0
@@ -80,8 +83,8 @@ class _EqualEvents:
 
     def __init__(self) -> None:
         self._events: list[_KnownEvent] = []
-        self._unanswered: dict[tuple[tuple[str, str], tuple[str, str]], list[_KnownEvent]] = {}
-        self._runs: dict[tuple[tuple[str, str], tuple[str, str]], _Run] = {}
+        self._unanswered: dict[HookKey, list[_KnownEvent]] = {}
+        self._runs: dict[HookKey, _Run] = {}
 
     def add(self, known: _KnownEvent) -> None:
         """Add an event, which is later than the others."""

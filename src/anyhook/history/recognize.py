@@ -63,10 +63,10 @@ def recognize_members(members: Collection[str]) -> FileKind | None:
     """Return what a row or the columns of a table hold; `None` if no events."""
     if set(REQUIRED) <= set(members):
         return FileKind.EXPORT
-    is_row = isinstance(members, dict)
-    if find_messages(members) if is_row else set(MESSAGE_LISTS) & set(members):  # type: ignore[arg-type] # a dict here
-        return FileKind.CONVERSATIONS
-    return None
+    has_messages = not set(MESSAGE_LISTS).isdisjoint(members)
+    if isinstance(members, dict):
+        has_messages = bool(find_messages(members))
+    return FileKind.CONVERSATIONS if has_messages else None
 
 
 def _agent_of(record: dict[str, Any]) -> str:
@@ -81,15 +81,16 @@ def _recognize_document(text: bytes) -> Recognized | None:
         document = parse_json(text.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         return None
-    if isinstance(document, list):
-        first = document[0] if document else None
-        is_message = isinstance(first, dict) and isinstance(first.get("role"), str)
-        is_row = isinstance(first, dict) and bool(find_messages(first))
-        is_list = isinstance(first, list)
-        return Recognized(FileKind.CONVERSATIONS) if is_message or is_row or is_list else None
-    if not isinstance(document, dict):
-        return None
-    agent = _agent_of(document)
-    if agent:
-        return Recognized(FileKind.TRANSCRIPT, agent)
-    return Recognized(FileKind.CONVERSATIONS) if find_messages(document) else None
+    has_messages = False
+    if isinstance(document, dict):
+        agent = _agent_of(document)
+        if agent:
+            return Recognized(FileKind.TRANSCRIPT, agent)
+        has_messages = bool(find_messages(document))
+    elif isinstance(document, list) and document:
+        first = document[0]
+        has_messages = isinstance(first, list)
+        if isinstance(first, dict):
+            is_message = isinstance(first.get("role"), str)
+            has_messages = is_message or bool(find_messages(first))
+    return Recognized(FileKind.CONVERSATIONS) if has_messages else None

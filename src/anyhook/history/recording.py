@@ -48,6 +48,11 @@ class RecordingSwitch(Record, kw_only=False):
     """Bytes of the store above which the oldest events are removed; 0 for no limit."""
     files: tuple[EditedFile, ...] = ()
 
+    @property
+    def agents(self) -> set[str]:
+        """The names of the agents whose settings were edited."""
+        return {file.agent for file in self.files}
+
 
 def switch_path(directory: str | None = None) -> Path:
     """Return the path of the file that switches recording on."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import uncompressed
-from anyhook.history.sessions import SessionSummary
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
 
     from anyhook.history.filters import Filter
     from anyhook.history.store import History
-
-
-def all_sessions(history: History) -> list[SessionSummary]:
-    """Return every session in the order of their numbers, without outcomes."""
-    rows = history.connection.execute(
-        "SELECT id, agent, session, project, started, ended, events FROM sessions ORDER BY id"
-    )
-    return [
-        SessionSummary(agent, session, project, started, ended, events, id=number)
-        for number, agent, session, project, started, ended, events in rows
-    ]
 
 
 def has_events(history: History, chosen: Filter) -> bool:
@@ -53,10 +41,14 @@ def _condition(chosen: Filter) -> tuple[str, list[Any]]:
             query_of(chosen.text),
         ),
     )
-    used = [(text, value) for text, value in comparisons if value]
     # Calls that hooks did not get would be events too many for a hook that remembers.
-    calls = "events.refusal IS NOT NULL" if chosen.refused else "events.reached_hooks"
-    return " AND ".join([calls, *[text for text, _ in used]]), [value for _, value in used]
+    conditions = ["events.refusal IS NOT NULL" if chosen.refused else "events.reached_hooks"]
+    values: list[Any] = []
+    for condition, value in comparisons:
+        if value:
+            conditions.append(condition)
+            values.append(value)
+    return " AND ".join(conditions), values
 
 
 # -- the events of a range of sessions
@@ -104,7 +96,11 @@ class SessionRange:
         )
         join = "JOIN bodies ON bodies.event_id = events.id"
         rows = self._query(history, columns, f"{of_names}ORDER BY events.id", join)
-        return [(*row[:5], uncompressed(row[5]), *row[6:]) for row in rows]
+        events: list[tuple[Any, ...]] = []
+        for *columns_before, payload, reconstructed, redacted, is_refused in rows:
+            event = (*columns_before, uncompressed(payload), reconstructed, redacted, is_refused)
+            events.append(event)
+        return events
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
         condition, values = _condition(self.chosen)

@@ -15,7 +15,7 @@ from anyhook.secrets.redact import redact_text
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sized
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -89,6 +89,9 @@ class Rows:
     def add_results(self, number: int, event: RecordedEvent, hook_ids: list[int]) -> None:
         """Add the rows of the results of an event."""
         for hook_id, result in zip(hook_ids, event.results, strict=True):
+            answer = None
+            if result.answer:
+                answer = self._redacted(dump(result.answer))
             self._results.append(
                 (
                     number,
@@ -101,7 +104,7 @@ class Rows:
                     result.duration,
                     result.exit_code,
                     result.signal,
-                    self._redacted(dump(result.answer)) if result.answer else None,
+                    answer,
                     self._redacted(result.stdout),
                     self._redacted(result.stderr),
                     result.truncated,
@@ -136,8 +139,13 @@ class Rows:
 def _insert(
     connection: sqlite3.Connection, table: str, columns: int, rows: list[tuple[Any, ...]]
 ) -> None:
-    places = ", ".join("?" * columns)
-    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+    marks = marks_for(range(columns))
+    connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+
+
+def marks_for(values: Sized) -> str:
+    """Return a question mark for each value, as a statement has them for its parameters."""
+    return ", ".join("?" * len(values))
 
 
 def keep(text: str) -> tuple[str, int]:
@@ -246,15 +254,10 @@ def with_storable_names(event: RecordedEvent) -> RecordedEvent:
     The label of a hook may be a command line. The session is not searched for secrets: an
     identifier must stay what it is.
     """
-    results = [
-        replace(
-            result,
-            hook=storable_name(result.hook),
-            place=storable_name(result.place),
-            kind=storable_name(result.kind),
-        )
-        for result in event.results
-    ]
+    results: list[RecordedResult] = []
+    for result in event.results:
+        hook, place = storable_name(result.hook), storable_name(result.place)
+        results.append(replace(result, hook=hook, place=place, kind=storable_name(result.kind)))
     return event._replace(
         event=storable_name(event.event),
         project=storable_name(event.project),
@@ -300,8 +303,8 @@ def read_events(connection: sqlite3.Connection, rows: Iterable[Any]) -> list[Rec
     results: dict[int, list[RecordedResult]] = {}
     for start in range(0, len(rows), _BATCH):
         numbers = [row[0] for row in rows[start : start + _BATCH]]
-        places = ", ".join("?" * len(numbers))
-        for number, *columns in connection.execute(_RESULTS.format(places), numbers):
+        statement = _RESULTS.format(marks_for(numbers))
+        for number, *columns in connection.execute(statement, numbers):
             results.setdefault(number, []).append(_read_result(*columns))
     return [_read_event(*row, results=results.get(row[0], [])) for row in rows]
 

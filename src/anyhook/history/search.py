@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
 from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.model.record import Record
 
@@ -57,9 +57,8 @@ def newest(history: History, chosen: Filter, *, limit: int = 50) -> list[Recorde
         best += history.connection.execute(query, values)
         best = sorted(best, reverse=True)[:limit]
     numbers = [number for _, number in best]
-    places = ", ".join("?" * len(numbers))
     rows = history.connection.execute(
-        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({places})", numbers
+        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({marks_for(numbers)})", numbers
     )
     events = {event.id: event for event in read_events(history.connection, rows)}
     return [events[number] for number in numbers]

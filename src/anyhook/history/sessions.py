@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
-from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
 from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _AGENT_NAMES = (
     " WHERE name IS NOT NULL) SELECT name FROM names WHERE name IS NOT NULL"
 )
 """Names of the agents that have sessions; `DISTINCT` would read every session."""
+_SESSIONS = "SELECT id, agent, session, project, started, ended, events FROM sessions"
 
 
 class SessionSummary(Record, kw_only=False):
@@ -84,8 +85,7 @@ def sessions(
         conditions.append("(ended, id) < (?, ?)")
         values += before
     rows = history.connection.execute(
-        "SELECT id, agent, session, project, started, ended, events FROM sessions"
-        f" WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
+        f"{_SESSIONS} WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
         (*values, limit),
     ).fetchall()
     return _summaries(history.connection, rows)
@@ -108,21 +108,25 @@ def count_events(history: History, *, since: float) -> dict[str, int]:
 
 def _summaries(connection: sqlite3.Connection, rows: list[tuple[Any, ...]]) -> list[SessionSummary]:
     """Return sessions from their rows, with the counts of their verdicts."""
-    places = ", ".join("?" * len(rows))
     counts = connection.execute(
         "SELECT session_id, verdict, count(*) FROM events"
-        f" WHERE session_id IN ({places}) AND verdict <> 'none' GROUP BY 1, 2",
+        f" WHERE session_id IN ({marks_for(rows)}) AND verdict <> 'none' GROUP BY 1, 2",
         [number for number, *_ in rows],
     )
     outcomes: dict[int, dict[str, int]] = {}
     for number, verdict, count in counts:
         outcomes.setdefault(number, {})[verdict] = count
-    return [
-        SessionSummary(
-            agent, session, project, started, ended, events, outcomes.get(number, {}), number
-        )
-        for number, agent, session, project, started, ended, events in rows
-    ]
+    return [_summary(row, outcomes.get(row[0], {})) for row in rows]
+
+
+def _summary(row: tuple[Any, ...], outcomes: Mapping[str, int] = EMPTY) -> SessionSummary:
+    number, agent, session, project, started, ended, events = row
+    return SessionSummary(agent, session, project, started, ended, events, outcomes, number)
+
+
+def all_sessions(history: History) -> list[SessionSummary]:
+    """Return every session in the order of their numbers, without outcomes."""
+    return list(map(_summary, history.connection.execute(f"{_SESSIONS} ORDER BY id")))
 
 
 def find_session(history: History, name: str, agent: str = "") -> SessionSummary:
@@ -165,12 +169,12 @@ def short_names(history: History, names: Iterable[str]) -> dict[str, str]:
 
 def _sessions_between(history: History, first: str, last: str, agent: str) -> list[tuple[Any, ...]]:
     """Return up to six sessions whose identifiers are in a range, the newest of them first."""
-    agents = "?" if agent else _AGENT_NAMES
+    # With the agents, the sessions of each are found by the index of both.
+    agents, values = _AGENT_NAMES, [first, last]
+    if agent:
+        agents, values = "?", [agent, first, last]
     rows = history.connection.execute(
-        "SELECT id, agent, session, project, started, ended, events FROM sessions"
-        # With the agents, the sessions of each are found by the index of both.
-        f" WHERE agent IN ({agents}) AND session BETWEEN ? AND ? LIMIT 6",
-        (*([agent] if agent else []), first, last),
+        f"{_SESSIONS} WHERE agent IN ({agents}) AND session BETWEEN ? AND ? LIMIT 6", values
     ).fetchall()
     return sorted(rows, key=lambda row: -float(row[5]))
 
@@ -237,7 +241,8 @@ def neighbours(history: History, event: RecordedEvent) -> tuple[int, int]:
             f" ORDER BY time {order}, events.id {order} LIMIT 1",
             (event.agent, event.session, event.time, event.id),
         ).fetchone()
-        numbers.append(0 if row is None else int(row[0]))
+        number = 0 if row is None else int(row[0])
+        numbers.append(number)
     return numbers[0], numbers[1]
 
 

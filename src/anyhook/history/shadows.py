@@ -7,7 +7,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.verdicts import FAILURES, verdict_of
+from anyhook.history.rows import marks_for
+from anyhook.history.verdicts import FAILURES, reason_of, verdict_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -71,20 +72,16 @@ def shadow_decisions(
         " FROM results JOIN hooks ON hooks.id = hook_id"
         " JOIN events ON events.id = results.event_id"
         " JOIN sessions ON sessions.id = session_id WHERE shadow AND agent = ?"
-        f" AND (label IN ({_places(names.labels)}) OR file IN ({_places(names.files)}))"
-        f" AND ifnull(file, '') NOT IN ({_places(names.other_files)})"
-        f" AND ifnull(digest, '') NOT IN ({_places(names.other_digests)}) ORDER BY time DESC",
+        f" AND (label IN ({marks_for(names.labels)}) OR file IN ({marks_for(names.files)}))"
+        f" AND ifnull(file, '') NOT IN ({marks_for(names.other_files)})"
+        f" AND ifnull(digest, '') NOT IN ({marks_for(names.other_digests)}) ORDER BY time DESC",
         (agent, *names.labels, *names.files, *names.other_files, *names.other_digests),
     )
     decisions = ShadowDecisions()
     for time, session, event, tool, trouble, answer, error in rows:
         fields: dict[str, Any] = json.loads(answer) if answer else {}
         verdict = verdict_of(fields, has_failed=trouble in FAILURES)
-        reason = fields.get("reason") or fields.get("stop_reason") or error or ""
-        decision = ShadowDecision(time, session, event, tool, verdict, str(reason))
+        reason = reason_of(fields) or error or ""
+        decision = ShadowDecision(time, session, event, tool, verdict, reason)
         decisions.add(decision, limit)
     return decisions
-
-
-def _places(values: Collection[str]) -> str:
-    return ", ".join("?" * len(values))

@@ -210,7 +210,8 @@ class History:
 
         What was in the journal has no secrets to `redact`.
         """
-        rows = Rows(self.newest_event() + 1, redact_json if redact else keep)
+        redact_text = redact_json if redact else keep
+        rows = Rows(self.newest_event() + 1, redact_text)
         for event in map(with_storable_names, events):
             session_id = self._session_id(event)
             rows.add(event, session_id, [self._hook_id(event, r) for r in event.results])

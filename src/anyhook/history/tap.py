@@ -83,9 +83,8 @@ def main(kind: str, *arguments: str) -> NoReturn:
         if os.environ.get(RECORDED) and not is_shadow:
             _execute(command)
         os.environ[RECORDED] = "1"
-        sink = Journal(
-            arguments[0], words[1:] if words[0] == "--" else command[2:], is_shadow=is_shadow
-        )
+        tapped = words[1:] if words[0] == "--" else command[2:]
+        sink = Journal(arguments[0], tapped, is_shadow=is_shadow)
     Tap(command, sink, is_shadow=is_shadow).run()
 
 
@@ -106,7 +105,8 @@ def _execute(command: list[str]) -> NoReturn:
             os.execv(SHELL, [SHELL, *command])
     except OSError as error:
         os.write(2, f"{command[0]}: {error.strerror}\n".encode())
-        os._exit(NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE)
+        is_missing = isinstance(error, FileNotFoundError)
+        os._exit(NOT_FOUND if is_missing else NOT_EXECUTABLE)
 
 
 class Tap:
@@ -180,10 +180,9 @@ class Tap:
                 os._exit(0)
             _close_all_but({0, 1, 2, stdin_write, out_read, err_read, status_read, drained_write})
             stdin = Stream(0, stdin_write, self._sink.largest_input)
-            out, err = (
-                Stream(source, target, self._sink.largest_output, is_discarded=self._is_shadow)
-                for source, target in ((out_read, 1), (err_read, 2))
-            )
+            size, is_shadow = self._sink.largest_output, self._is_shadow
+            out = Stream(out_read, 1, size, is_discarded=is_shadow)
+            err = Stream(err_read, 2, size, is_discarded=is_shadow)
             stdin.keeps_reading = True
             Pump(self._child, stdin, (out, err), (status_read, drained_write), self._sink).run()
         finally:
@@ -227,7 +226,8 @@ class Stream:
     def register(self, poll: select.poll) -> None:
         """Wait for what has to happen next, and always for the end of the reader."""
         if self.has_target:
-            poll.register(self.target, select.POLLOUT if self._waiting else 0)
+            events = select.POLLOUT if self._waiting else 0
+            poll.register(self.target, events)
         if self.has_source and not self._waiting:
             poll.register(self.source, select.POLLIN)
 

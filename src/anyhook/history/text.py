@@ -79,9 +79,11 @@ def query_of(text: str) -> str:
     Words in quotation marks must follow each other, and one with `*` at its end is the beginning of
     a word. Nothing else has a meaning, so that a command line can be searched as it is.
     """
-    return " AND ".join(
-        [f'text:"{phrase}"{"*" if phrase.endswith("*") else ""}' for phrase in _phrases(text)]
-    )
+    terms: list[str] = []
+    for phrase in _phrases(text):
+        end = "*" if phrase.endswith("*") else ""
+        terms.append(f'text:"{phrase}"{end}')
+    return " AND ".join(terms)
 
 
 def has_words(payload: str, text: str) -> bool:
@@ -114,7 +116,11 @@ def excerpt(text: str, words: str, width: int) -> str:
             continue
         start = max(0, hit.start() - (width - len(hit[0])) // 2)
         part = " ".join(text[start : start + width].split())
-        return f"{'…' if start else ''}{part}{'…' if start + width < len(text) else ''}"
+        if start:
+            part = f"…{part}"
+        if start + width < len(text):
+            part = f"{part}…"
+        return part
     return ""
 
 
@@ -123,5 +129,8 @@ def _phrases(text: str) -> list[str]:
     phrases: list[str] = []
     for number, part in enumerate(text.split('"')):
         is_quoted = number % 2 == 1
-        phrases += [part] if is_quoted else part.split()
+        if is_quoted:
+            phrases.append(part)
+        else:
+            phrases += part.split()
     return [phrase for phrase in phrases if any(letter.isalnum() for letter in phrase)]

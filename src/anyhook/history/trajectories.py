@@ -153,8 +153,8 @@ class Conversation:
     def read(self, problems: Problems) -> Iterator[TranscriptEvent]:
         """Yield the events."""
         if not self._messages:
-            wanted = ", ".join(MESSAGE_LISTS)
-            problems(f"{self._place}: has no list of messages with roles ({wanted}); skipped")
+            names = ", ".join(MESSAGE_LISTS)
+            problems(f"{self._place}: has no list of messages with roles ({names}); skipped")
             return
         if not any(_calls_of(message) for message in self._messages):
             problems(f"{self._place}: has no function calls; calls as text are not read")
@@ -200,8 +200,8 @@ class Conversation:
             if tool != name:
                 members["original_request_name"] = name
             members["tool_use_id"] = text_in(call, "id") or f"call_{index}_{position}"
-            made = () if text_in(call, "id") else ("tool_use_id",)
-            event = self._event("before_tool", index, message, members, made)
+            reconstructed = () if text_in(call, "id") else ("tool_use_id",)
+            event = self._event("before_tool", index, message, members, reconstructed)
             self._calls.append(event)
             yield event
 
@@ -218,8 +218,8 @@ class Conversation:
         self._calls.remove(call)
         members = {key: call.payload[key] for key in call.payload if key != "event"}
         members["tool_response"] = join_text_blocks(message.get("content"))
-        made = tuple(name for name in call.reconstructed if name == "tool_use_id")
-        yield self._event("after_tool", index, message, members, made)
+        reconstructed = tuple(name for name in call.reconstructed if name == "tool_use_id")
+        yield self._event("after_tool", index, message, members, reconstructed)
 
     def _end_turn(self, answer: tuple[int, dict[str, Any]] | None) -> Iterator[TranscriptEvent]:
         if answer is None or _calls_of(answer[1]):
@@ -235,19 +235,19 @@ class Conversation:
         index: int,
         message: dict[str, Any],
         members: dict[str, Any],
-        made: tuple[str, ...] = (),
+        reconstructed: tuple[str, ...] = (),
     ) -> TranscriptEvent:
         payload: dict[str, Any] = {"event": event, "session_id": self._session_id}
         if self._cwd:
             payload["cwd"] = self._cwd
-            made += ("cwd",)  # the directory of the first step
+            reconstructed += ("cwd",)  # the directory of the first step
         if not self._is_named:
-            made += ("session_id",)
+            reconstructed += ("session_id",)
         payload |= members
         payload["event"] = event
         time = parse_time(message.get("timestamp"))
         key = f"{self._key}/{index}/{members.get('tool_use_id', '')}/{event}"
-        return TranscriptEvent(payload, event, time, made, key, self._line)
+        return TranscriptEvent(payload, event, time, reconstructed, key, self._line)
 
 
 def _calls_of(message: dict[str, Any]) -> list[dict[str, Any]]:
@@ -286,7 +286,9 @@ def canonical_call(name: str, arguments: dict[str, Any]) -> tuple[str, dict[str,
     """
     if name in EDITORS:
         command = arguments.get("command")
-        tool, names = EDITOR_COMMANDS.get(command if isinstance(command, str) else "", (name, {}))
+        if not isinstance(command, str):
+            command = ""
+        tool, names = EDITOR_COMMANDS.get(command, (name, {}))
         if tool == name:
             return name, arguments
         kept = {key: value for key, value in arguments.items() if key != "command"}

@@ -5,9 +5,9 @@ The newest trial of a kind stands for each hook, agent, entry and content.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from anyhook.history.rows import storable
+from anyhook.history.rows import marks_for, storable
 from anyhook.model.record import Record, replace
 
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ class Trial(Record, kw_only=False):
 
 
 _NAMES = ", ".join(Trial.record_fields)
-_PLACES = ", ".join("?" * len(Trial.record_fields))
 
 
 def keep_trials(history: History, trials: Iterable[Trial]) -> None:
@@ -53,14 +52,16 @@ def keep_trials(history: History, trials: Iterable[Trial]) -> None:
     Raises:
         HistoryError: If the store cannot be written.
     """
-    rows = [
-        [storable(value) if isinstance(value, str) else value for value in values]
-        for values in (trial.as_dict().values() for trial in trials)
-    ]
+    marks = marks_for(Trial.record_fields)
     with history.transaction():
         history.connection.executemany(
-            f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({_PLACES})", rows
+            f"INSERT OR REPLACE INTO trials ({_NAMES}) VALUES ({marks})", map(_row_of, trials)
         )
+
+
+def _row_of(trial: Trial) -> list[Any]:
+    values = trial.as_dict().values()
+    return [storable(value) if isinstance(value, str) else value for value in values]
 
 
 def trials_of(history: History, agent: str, event: str, *, entry: str, file: str) -> list[Trial]:

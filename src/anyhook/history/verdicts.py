@@ -36,6 +36,11 @@ HAS_WARNED = "ifnull(trouble = 'warned', 0)"
 _NO_EFFECT = frozenset({"outcome", "blame"})
 
 
+def reason_of(decision: Mapping[str, Any]) -> str:
+    """Return the reason of a decision or an answer; empty if there is none."""
+    return str(decision.get("reason") or decision.get("stop_reason") or "")
+
+
 def verdict_of(decision: Mapping[str, Any] | None, *, has_failed: bool = False) -> str:
     """Return the verdict of a decision or an answer.
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from anyhook.agents import AGENTS, get_agent
+from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.authoring.inspect import Use, never_runs, scan
 from anyhook.authoring.load import load_hooks as load_hooks_of_file
 from anyhook.engine.guard import TrustGuard
@@ -197,12 +197,10 @@ def remove_hook_files(
     return SettingsChanges(agent, settings, tuple(companions), noted.forgetting, noted.directories)
 
 
-def agents_that_run(
-    agents: Iterable[AgentSpec], project: Path, scope: str, file: Path
-) -> list[AgentSpec]:
+def agents_that_run(project: Path, scope: str, file: Path) -> list[AgentSpec]:
     """Return the agents whose settings of a scope run a hook file; unreadable ones do not."""
     running: list[AgentSpec] = []
-    for agent in agents:
+    for agent in map(get_agent, CODING_AGENTS):
         arguments = file_arguments(agent, project, file)
         try:
             path = settings_file(agent, project, scope)

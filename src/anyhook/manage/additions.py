@@ -205,11 +205,10 @@ def plan_additions_of(
     By default the agents of a guard are those whose settings run it.
     """
     additions: list[Addition] = []
-    every_agent = [get_agent(name) for name in CODING_AGENTS]
     for update in updates:
         if update.change.has_effect:
             path = update.copy.path
-            running = agents or agents_that_run(every_agent, place.project, place.scope, path)
+            running = agents or agents_that_run(place.project, place.scope, path)
             files = [load_hook_file(path, update.change)]
             additions.append(plan_addition(place, running, files))
     return additions
@@ -241,11 +240,10 @@ def health_of_files(
         for path in paths:
             arguments |= file_arguments(agent, project, path)
         engine = Engine.load(project, agent=agent.name, on_message=discard)
-        hooks += [
-            hook
-            for hook in health(engine).hooks
-            if runs_file({"command": hook.row.handler.command}, arguments)
-        ]
+        for hook in health(engine).hooks:
+            handler = {"command": hook.row.handler.command}
+            if runs_file(handler, arguments):
+                hooks.append(hook)
     return hooks
 
 
@@ -301,11 +299,11 @@ def _is_needed(
     copy: GuardCopy, project: Path, scope: str, changed: Sequence[SettingsChanges]
 ) -> bool:
     """Return whether settings that are not changed run a copy."""
-    done = {changes.settings.path for changes in changed}
+    changed_files = {changes.settings.path for changes in changed}
     for other in SCOPES_OF_COPY[scope]:
-        for agent in agents_that_run(map(get_agent, CODING_AGENTS), project, other, copy.path):
+        for agent in agents_that_run(project, other, copy.path):
             with suppress(UsageError, SettingsError):
-                if settings_file(agent, project, other) not in done:
+                if settings_file(agent, project, other) not in changed_files:
                     return True
     return False
 
@@ -328,7 +326,6 @@ def finish_removal(removal: Removal) -> None:
 
 def guard_rows(project: Path) -> list[GuardRow]:
     """Return the guards that come with anyhook, and where they are added."""
-    agents = [get_agent(name) for name in CODING_AGENTS]
     rows: list[GuardRow] = []
     for guard in all_guards().values():
         added: list[AddedGuard] = []
@@ -341,7 +338,7 @@ def guard_rows(project: Path) -> list[GuardRow]:
                 continue
             if copy is None:
                 continue
-            running = agents_that_run(agents, project, scope, copy.path)
+            running = agents_that_run(project, scope, copy.path)
             # The scopes of a project share a copy: it is listed where settings run it.
             if running or scope != "local":
                 added.append(AddedGuard(copy, scope, tuple(running)))

@@ -139,7 +139,8 @@ def hook_identity(engine: Engine, definition: HookDefinition, handler: HandlerSp
     }
     entry = content_digest(json.dumps(members, sort_keys=True, default=str).encode())
     files = files_of(engine, handler)
-    return Identity(entry, digest_of_files(files), str(files[0]) if files else "")
+    first = str(files[0]) if files else ""
+    return Identity(entry, digest_of_files(files), first)
 
 
 def digest_of_files(files: Sequence[Path]) -> str:
@@ -160,10 +161,11 @@ def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = 
     it records counts with `by_itself`.
     """
     line = handler.command or shlex.join(handler.argv or ())
-    files = [str(file) for file in files_of(engine, handler)]
-    file = files[0] if files else None
+    files = files_of(engine, handler)
+    file = str(files[0]) if files else None
+    commands = (line, "") if by_itself else (line,)
     digests: set[str] = set()
-    for command in (line, "") if by_itself else (line,):
+    for command in commands:
         version = version_record(command, file)
         digest = hook_digest(RecordedResult(handler.label, version=version))
         if digest is not None:
@@ -271,7 +273,8 @@ def evidence_of(
         if is_current and trial.is_good and not trial.entry and not only_starts:
             passes_alone = True
             continue
-        (current if is_current else old).append(trial)
+        trials_here = current if is_current else old
+        trials_here.append(trial)
     runs = _runs_of(history, engine, definition, handler, by_itself=only_starts)
     reach = _reach_of(history, engine, definition, handler, identity)
     return Evidence(
@@ -301,8 +304,10 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
         if package is not None:
             version = package.get("version")
             return version if isinstance(version, str) else ""
-    versions = [part for part in executable.parts if VERSION.fullmatch(part)]
-    return versions[0] if versions else ""
+    for part in executable.parts:
+        if VERSION.fullmatch(part):
+            return part
+    return ""
 
 
 def _reach_of(
@@ -327,11 +332,16 @@ def _reach_of(
         agent=engine.agent.name,
         event=definition.event,
         since=max(recording_since, entry_since),
-        project=str(engine.project_dir) if handler.layer is Layer.PROJECT else "",
+        project=_project_of(engine, handler),
         file=identity.file,
         label=Path(identity.file).name,
     )
     return reach_of(history, question, lambda number: _is_for(history, engine, handler, number))
+
+
+def _project_of(engine: Engine, handler: HandlerSpec) -> str:
+    """Return the project whose events a hook gets; empty if it gets those of all."""
+    return str(engine.project_dir) if handler.layer is Layer.PROJECT else ""
 
 
 def _is_for(history: History, engine: Engine, handler: HandlerSpec, number: int) -> bool:
@@ -348,30 +358,29 @@ def _runs_of(
     *,
     by_itself: bool,
 ) -> Runs:
-    is_of_project = handler.layer is Layer.PROJECT
     digests = recorded_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
         history,
         versions_with_digests(history, digests),
         agent=engine.agent.name,
         event=definition.event,
-        project=str(engine.project_dir) if is_of_project else "",
+        project=_project_of(engine, handler),
     )
     counted = [run for run in runs if not run.shadow]
-    entries = [
-        other
-        for each, other in each_handler(engine.definitions)
-        if each.event == definition.event and other.identifier == handler.identifier
-    ]
-    if len(entries) > 1:
+    entries = 0
+    for each, other in each_handler(engine.definitions):
+        entries += each.event == definition.event and other.identifier == handler.identifier
+    if entries > 1:
         # What ran under another matcher says nothing about this entry.
         newest = counted[:MAX_READ_RUNS]
         counted = [run for run in newest if _is_for(history, engine, handler, run.event_id)]
     if not counted:
         return Runs()
     decided = [run for run in counted if run.verdict in HOLDING]
-    last = counted[:LAST_RUNS]
-    has_only_failures = all(run.trouble in FAILURES for run in last)
+    last = [run.trouble for run in counted[:LAST_RUNS]]
+    trouble: tuple[str, ...] = ()
+    if FAILURES.issuperset(last):
+        trouble = tuple(map(str, last))
     return Runs(
         count=len(counted),
         first=min(run.time for run in counted),
@@ -379,7 +388,7 @@ def _runs_of(
         decided=len(decided),
         last_decided=max((run.time for run in decided), default=0.0),
         quiet=sum(not run.trouble for run in counted),
-        trouble=tuple(str(run.trouble) for run in last) if has_only_failures else (),
+        trouble=trouble,
         lost_denial=_lost_denial(history, engine, handler, digests, counted[0]),
     )
 

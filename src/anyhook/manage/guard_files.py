@@ -316,16 +316,18 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
             Path(scratch, name).write_text(text, encoding="utf-8")
         # Variables of git would lead it to a repository, which it does not need.
         environ = {name: os.environ[name] for name in os.environ if not name.startswith("GIT_")}
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "merge-file", "-p", f"--marker-size={MARKER_SIZE}", *texts],
             cwd=scratch,
             env=environ,
             capture_output=True,
             check=False,
         )
-    if not 0 <= done.returncode <= MAX_CONFLICTS:
-        raise UsageError(f"git merge-file failed: {done.stderr.decode(errors='replace').strip()}")
-    merged = done.stdout.decode()
+    if not 0 <= process.returncode <= MAX_CONFLICTS:
+        raise UsageError(
+            f"git merge-file failed: {process.stderr.decode(errors='replace').strip()}"
+        )
+    merged = process.stdout.decode()
     conflicts: list[Conflict] = []
     lines = yours.splitlines()
     mine: list[str] = []
@@ -338,11 +340,17 @@ def _merge(base: str, yours: str, released: str) -> tuple[str, list[Conflict]]:
         elif line == "=" * MARKER_SIZE:
             side = theirs
         elif line.startswith(">" * MARKER_SIZE):
-            starts = [at for at in range(len(lines)) if lines[at : at + len(mine)] == mine]
-            # Counted from 1, after the line that `add` wrote.
-            line_number = starts[0] + 2 if mine and starts else None
-            conflicts.append(Conflict(line_number, tuple(mine), tuple(theirs)))
+            conflicts.append(Conflict(_line_of(mine, lines), tuple(mine), tuple(theirs)))
             side = None
         elif side is not None:
             side.append(line)
     return merged, conflicts
+
+
+def _line_of(part: list[str], lines: list[str]) -> int | None:
+    """Return the number in a copy of the first line of a part; `None` if it has no lines."""
+    for index in range(len(lines)):
+        if part and lines[index : index + len(part)] == part:
+            # Counted from 1, after the line that `add` wrote.
+            return index + 2
+    return None

@@ -33,6 +33,8 @@ from anyhook.trust.native import RUNNING, native_states
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from anyhook.checks.hook import CheckedHook
+    from anyhook.checks.rules import Finding
     from anyhook.engine.sync import SyncEngine
     from anyhook.history.store import History
 
@@ -141,16 +143,20 @@ def health(engine: Engine | SyncEngine, *, stores_first: bool = True) -> Health:
             seconds after many events.
     """
     hooks = engine if isinstance(engine, Engine) else engine.engine
-    return health_of(hooks, check_settings(hooks), stores_first=stores_first)
+    return _health_of(hooks, check_settings(hooks), stores_first=stores_first)
 
 
-def health_of(
+def healths_of(engines: Iterable[Engine], findings: Iterable[Finding]) -> list[Health]:
+    """Return the same as `health` for each engine; the findings are what a check reports of all."""
+    by_agent: dict[str, list[Diagnostic]] = {}
+    for finding in findings:
+        by_agent.setdefault(finding.agent, []).append(finding.diagnostic)
+    return [_health_of(engine, by_agent.get(engine.agent.name, ())) for engine in engines]
+
+
+def _health_of(
     engine: Engine, diagnostics: Iterable[Diagnostic], *, stores_first: bool = True
 ) -> Health:
-    """Return the same as `health` for diagnostics that are known already.
-
-    The diagnostics are what `check_settings` reports about the hooks of the engine.
-    """
     reports = [*dict.fromkeys(diagnostics)]
     rows, _recorder = split_recorder(hook_rows(engine))
     judge = _Judge(engine, reports)
@@ -220,11 +226,10 @@ class _Judge:
         self._engine = engine
         self._facts = _Facts(diagnostics)
         reader = HookReader(engine)
-        self._hooks = {
-            id(hook.handler): hook
-            for definition in engine.definitions
-            for hook in reader.hooks_of(definition)
-        }
+        self._hooks: dict[int, CheckedHook] = {}
+        for definition in engine.definitions:
+            for hook in reader.hooks_of(definition):
+                self._hooks[id(hook.handler)] = hook
 
     @cached_property
     def _trust_command(self) -> str:
@@ -291,10 +296,10 @@ class _Judge:
     def _weigh(self, row: HookRow, evidence: Evidence) -> HookHealth:
         """Return what the runs and trials of a hook show, the strongest first."""
         place = row.handler.place
-        old = tuple(
-            f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}"
-            for trial in evidence.old_trials[:1]
-        )
+        old: tuple[str, ...] = ()
+        if evidence.old_trials:
+            trial = evidence.old_trials[0]
+            old = (f"before it or its agent changed: {_trial_text(trial)}: {trial.detail}",)
         broken = _broken_by(evidence)
         if broken:
             return HookHealth(row, HealthWord.BROKEN, broken, place, old=old)
@@ -321,7 +326,8 @@ class _Judge:
         if get_program(agent) is not None:
             settle = f"anyhook probe --agent {agent}"
         hook = self._hooks.get(id(row.handler))
-        for path in hook.files() if hook is not None and can_test_file else ():
+        files = hook.files() if hook is not None and can_test_file else ()
+        for path in files:
             if _has_examples(path):
                 is_inside = Path.cwd().is_relative_to(self._engine.project_dir)
                 name = os.path.relpath(path) if is_inside else str(path)

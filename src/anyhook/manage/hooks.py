@@ -119,7 +119,8 @@ def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | No
     recorder: list[HookRow] = []
     for row in rows:
         is_recorder = row.state == "on" and is_recorder_command(row.handler.command or "")
-        (recorder if is_recorder else hooks).append(row)
+        rows_here = recorder if is_recorder else hooks
+        rows_here.append(row)
     if not recorder:
         return hooks, None
     return hooks, recorder[0]._replace(recorded_events=len(recorder))
@@ -167,11 +168,10 @@ def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
 def _unknown_hook(name: str, handlers: Sequence[HandlerSpec]) -> UnknownNameError:
     """Return the error for a name of no hook, with the most similar names of `anyhook list`."""
     labels = unique_labels(handlers)
-    names = dict.fromkeys(
-        labels[id(handler)]
-        for handler in handlers
-        if not is_recorder_command(handler.command or "")
-    )
+    names: dict[str, None] = {}
+    for handler in handlers:
+        if not is_recorder_command(handler.command or ""):
+            names[labels[id(handler)]] = None
     matcher = SequenceMatcher(b=fold(name[:MAX_LENGTH]))
 
     def similarity(label: str) -> float:
@@ -255,7 +255,9 @@ def reaching_fields(
         if handler.identity in [planned.identity for planned in plan.handlers]:
             if spec.subject == "tool_name":
                 return {"tool": subject, "input": SAMPLE_INPUT if subject == shell else {}}
-            return {spec.subject: subject} if spec.subject and subject else {}
+            if spec.subject and subject:
+                return {spec.subject: subject}
+            return {}
     return None
 
 

@@ -27,7 +27,7 @@ from anyhook.settings.companions import companion_changes, find_companion, progr
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.layout import iter_handlers
-from anyhook.settings.sources import Location, Source, own_places
+from anyhook.settings.sources import Location, Source
 from anyhook.settings.wrapping import (
     Wrapper,
     line_keys,
@@ -128,7 +128,8 @@ def start_recording(
             }
             after = add_definitions(agent, after, str(path), definitions)
         is_file = bool(after) or former is not None
-        settings = Change(path, before, after if is_file else None, "Record events", agent)
+        content = after if is_file else None
+        settings = Change(path, before, content, "Record events", agent)
         companions = _companions(agent, settings, project) if recorder is not None else ()
         state = None
         if after != (former or ""):
@@ -289,7 +290,9 @@ def edited_files(
     recording.
     """
     names = [*names]
-    files = [file for file in (switch.files if switch else ()) if file.agent in names]
+    files: list[EditedFile] = []
+    if switch is not None:
+        files += [file for file in switch.files if file.agent in names]
     listed = {(file.agent, file.path) for file in files}
     for name in names:
         agent = get_agent(name)
@@ -325,46 +328,6 @@ def _records(agent: AgentSpec, path: Path) -> bool:
     except SettingsError:
         return False
     return recorded.recorders > 0 or recorded.taps > 0
-
-
-# -- what is recorded
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAgent:
-    """What the settings of an agent hold of recording.
-
-    Attributes:
-        files: The settings files with a recorder or taps.
-        recorders: Number of recorders.
-        taps: Number of wrapped commands; `None` if a file cannot be read.
-        problems: Why files cannot be read.
-    """
-
-    agent: AgentSpec
-    files: tuple[str, ...]
-    recorders: int
-    taps: int | None
-    problems: tuple[str, ...]
-
-
-def recorded_agent(name: str, project: Path, switch: RecordingSwitch | None) -> RecordedAgent:
-    """Return what the settings of an agent hold of recording."""
-    agent = get_agent(name)
-    files = tuple(file.path for file in edited_files(project, [name], switch))
-    location = Location.of(project, home_variable=agent.settings.home_variable)
-    places = [path for layer, path in own_places(agent, location) if layer in EDITABLE_LAYERS]
-    problems: list[str] = []
-    recorders = taps = 0
-    for path in dict.fromkeys((*map(Path, files), *(path for path in places if path.is_file()))):
-        try:
-            recorded = count_recorded(agent, read_text(path) or "", path)
-        except SettingsError as error:
-            problems.append(f"its hooks are not counted: {error}")
-            continue
-        recorders += recorded.recorders
-        taps += recorded.taps
-    return RecordedAgent(agent, files, recorders, None if problems else taps, tuple(problems))
 
 
 def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:

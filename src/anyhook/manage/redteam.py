@@ -89,25 +89,17 @@ def choose_guards(
     default = agent or (scope.agents[0] if scope.agents else DEFAULT_AGENT)
     files = [Path(name) for name in names if Path(name).is_file()]
     guards += [_guard_of_file(path, scope.project, default) for path in files]
-    if configured or not names:
-        errors: dict[str, list[UnknownNameError]] = {name: [] for name in configured}
-        for engine in scope.engines():
-            rows, _ = split_recorder(hook_rows(engine))
-            if names:
-                rows = _rows_named(engine, rows, errors)
-            # The hooks that decide calls of tools, each with all of its entries.
-            by_label: dict[str, list[HookRow]] = {}
-            for row in rows:
-                if row.definition.event == EVENT and row.state != "off":
-                    by_label.setdefault(row.label, []).append(row)
-            for label, own in by_label.items():
-                if own[0].state in UNTRUSTED and not trust_once:
-                    untrusted.append(f"{label} ({engine.agent.title})")
-                else:
-                    guards.append(_guard_of_rows(engine, label, own))
-        for name in configured:
-            if len(errors[name]) == len(scope.agents):
-                raise _unknown_guard(name, errors[name])
+    errors: dict[str, list[UnknownNameError]] = {name: [] for name in configured}
+    engines = scope.engines() if configured or not names else ()
+    for engine in engines:
+        for label, rows in _deciding_rows(engine, errors).items():
+            if rows[0].state in UNTRUSTED and not trust_once:
+                untrusted.append(f"{label} ({engine.agent.title})")
+            else:
+                guards.append(_guard_of_rows(engine, label, rows))
+    for name, of_name in errors.items():
+        if len(of_name) == len(scope.agents):
+            raise _unknown_guard(name, of_name)
     if not guards and not untrusted:
         raise UsageError(
             f"no hook decides calls of tools in {scope.project}; name a hook file: "
@@ -136,17 +128,27 @@ def _unknown_guard(name: str, errors: Sequence[UnknownNameError]) -> UsageError:
     return UsageError(f"{name} does not exist, and it is not the name of a hook; {hint}")
 
 
-def _rows_named(
-    engine: Engine, rows: list[HookRow], errors: dict[str, list[UnknownNameError]]
-) -> list[HookRow]:
-    """Return the rows of the names that are the keys of `errors`, and add what is unknown."""
+def _deciding_rows(
+    engine: Engine, errors: dict[str, list[UnknownNameError]]
+) -> dict[str, list[HookRow]]:
+    """Return the hooks that decide calls of tools, by label, each with all of its entries.
+
+    The keys of `errors` are the names that were asked for; without any, these are all hooks. What
+    is unknown is added to their values.
+    """
     places: set[Place] = set()
-    for name, unknown in errors.items():
+    for name, of_name in errors.items():
         try:
-            places |= {handler.place for handler in find_hook(engine, name)}
+            places.update(handler.place for handler in find_hook(engine, name))
         except UnknownNameError as error:
-            unknown.append(error)
-    return [row for row in rows if row.handler.place in places]
+            of_name.append(error)
+    rows, _recorder = split_recorder(hook_rows(engine))
+    by_label: dict[str, list[HookRow]] = {}
+    for row in rows:
+        is_named = not errors or row.handler.place in places
+        if is_named and row.definition.event == EVENT and row.state != "off":
+            by_label.setdefault(row.label, []).append(row)
+    return by_label
 
 
 def _guard_of_rows(engine: Engine, label: str, rows: Sequence[HookRow]) -> Guard:
@@ -242,13 +244,13 @@ class Accepted:
 
     def covers(self, escape: Escape) -> bool:
         """Return whether an escape is accepted."""
-        own = {
+        values = {
             "class": escape.class_name,
             "of": escape.of,
             "command": escape.command,
             "hook": escape.hook,
         }
-        return all(own[name] == value for name, value in self.members)
+        return all(values[name] == value for name, value in self.members)
 
 
 def read_accepted(path: Path) -> list[Accepted]:
@@ -267,13 +269,15 @@ def read_accepted(path: Path) -> list[Accepted]:
         raise UsageError(f"{path} has no list of accepted escapes; {example}")
     accepted: list[Accepted] = []
     for number, entry in enumerate(entries, 1):
-        wrong = sorted(set(entry) - _MEMBERS) if isinstance(entry, dict) else ["?"]
+        wrong = ["?"]
+        if isinstance(entry, dict):
+            wrong = sorted(set(entry) - _MEMBERS)
         if wrong or not all(isinstance(value, str) for value in entry.values()):
             raise UsageError(f"{path}: entry {number} is malformed: {', '.join(wrong)}; {example}")
         if not entry.get("reason", "").strip() or len(entry) == 1:
             raise UsageError(
                 f"{path}: entry {number} needs a reason, and one of class, of, command; {example}"
             )
-        members = tuple(sorted((k, v) for k, v in entry.items() if k != "reason"))
-        accepted.append(Accepted(entry["reason"], members))
+        reason = entry.pop("reason")
+        accepted.append(Accepted(reason, tuple(sorted(entry.items()))))
     return accepted

@@ -18,7 +18,7 @@ from anyhook.errors import UsageError
 from anyhook.history.filters import Filter
 from anyhook.history.replay import past_decisions
 from anyhook.history.sessions import get_event
-from anyhook.history.verdicts import DENYING, HOLDING, verdict_of
+from anyhook.history.verdicts import DENYING, HOLDING, reason_of, verdict_of
 from anyhook.journal.lines import history_directory
 from anyhook.model.events import ToolEvent
 from anyhook.redteam.labelled import DANGEROUS, read_rows
@@ -113,18 +113,16 @@ def review_calls(
     result = run.result
     total, groups = result.total, list[ReviewGroup]()
     if run.is_complete:
-        stopped_then = {
-            str(past.event_id)
-            for past in past_decisions(history, SELECTION)
-            if any(verdict_of(answer) in DENYING for answer in past.answers)
-        }
+        stopped_then: set[str] = set()
+        for past in past_decisions(history, SELECTION):
+            if any(verdict_of(answer) in DENYING for answer in past.answers):
+                stopped_then.add(str(past.event_id))
         total -= len(stopped_then)
         by_answer: dict[tuple[str, str], ReviewGroup] = {}
         for event in result.decided:
             if event.outcome not in HOLDING or event.ref in stopped_then:
                 continue
-            reason = str(event.decision.get("reason") or event.decision.get("stop_reason") or "")
-            key = (event.outcome, reason)
+            key = (event.outcome, reason_of(event.decision))
             group = by_answer.setdefault(key, ReviewGroup(*key))
             group.calls.setdefault(event.text, []).append(event)
         groups = sorted(by_answer.values(), key=lambda group: (-group.number, group.reason))
@@ -148,7 +146,9 @@ def mark_labels(history: History, groups: Iterable[ReviewGroup], path: Path) -> 
         UsageError: If the set cannot be read.
     """
     labels = {_call_in(row): str(row.get("label", "")) for row in _own_rows(path).values()}
-    for group in groups if labels else ():
+    if not labels:
+        return
+    for group in groups:
         calls = [_row_of(history, events[0]) for events in group.calls.values()]
         (label, *others) = {labels.get(_call_in(row), "") for row in calls}
         group.label = "" if others else label
@@ -172,7 +172,10 @@ def label_calls(
             'hooks.about(families=["git"])'
         )
     members = {"label": label, "families": list(families), "source": SOURCE}
-    rows = {_call_in(row): {**row, **members} for row in (_row_of(history, c) for c in calls)}
+    rows: dict[str, dict[str, Any]] = {}
+    for call in calls:
+        row = _row_of(history, call)
+        rows[_call_in(row)] = {**row, **members}
     replaced = {line for line, row in _own_rows(path).items() if _call_in(row) in rows}
     try:
         lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
@@ -205,7 +208,7 @@ def _call_in(row: Mapping[str, Any]) -> str:
 
 def _own_rows(path: Path) -> dict[str, dict[str, Any]]:
     """Return the rows of a labelled set that were made of past calls, by their lines."""
-    rows = read_rows(path) if path.exists() else ()
-    return {
-        line: row for _, line, row in rows if isinstance(row, dict) and row.get("source") == SOURCE
-    }
+    if not path.exists():
+        return {}
+    rows = [(line, row) for _, line, row in read_rows(path) if isinstance(row, dict)]
+    return {line: row for line, row in rows if row.get("source") == SOURCE}

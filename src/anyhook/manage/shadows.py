@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,51 @@ def check_can_be_shadow(engine: Engine, handlers: Sequence[HandlerSpec]) -> None
             )
 
 
+@dataclass(frozen=True, slots=True)
+class ShadowPlan:
+    """What makes hooks shadows, or lets shadows decide.
+
+    Attributes:
+        is_shadow: Whether they are shadows afterwards.
+        changes: The changes of their settings files.
+        decisions: What the shadows would have decided.
+        is_recording: Whether their answers are recorded from now on.
+    """
+
+    is_shadow: bool
+    changes: list[Change]
+    decisions: ShadowDecisions
+    is_recording: bool
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether a settings file changes."""
+        return any(change.has_effect for change in self.changes)
+
+    @property
+    def changed(self) -> list[Path]:
+        """The settings files that change."""
+        return [change.path for change in self.changes if change.has_effect]
+
+
+def plan_shadow(
+    engine: Engine, handlers: list[HandlerSpec], *, is_shadow: bool, examples: int = EXAMPLES
+) -> ShadowPlan:
+    """Return what makes hooks shadows, or lets shadows decide, with some examples of decisions.
+
+    Raises:
+        UsageError, SettingsError: As `check_can_be_shadow`, or if a file cannot be edited.
+        HistoryError: If the history cannot be read.
+    """
+    decisions = ShadowDecisions()
+    if is_shadow:
+        check_can_be_shadow(engine, handlers)
+    else:
+        decisions = would_have_decided(engine, handlers, examples)
+    changes = shadow_changes(engine, handlers, is_shadow=is_shadow)
+    return ShadowPlan(is_shadow, changes, decisions, is_recording(history_directory()))
+
+
 def shadow_changes(
     engine: Engine, handlers: Iterable[HandlerSpec], *, is_shadow: bool
 ) -> list[Change]:
@@ -162,9 +208,7 @@ def _sink(tapped: TappedCommand | None, *, is_shadow: bool) -> str | None:
 # -- what they would have decided
 
 
-def would_have_decided(
-    engine: Engine, handlers: list[HandlerSpec], limit: int = EXAMPLES
-) -> ShadowDecisions:
+def would_have_decided(engine: Engine, handlers: list[HandlerSpec], limit: int) -> ShadowDecisions:
     """Return what hooks would have decided as shadows, with some examples of each decision.
 
     Raises:
@@ -175,11 +219,9 @@ def would_have_decided(
         return ShadowDecisions()
     labels = {handler.label for handler in handlers}
     files = _files_of(engine, handlers)
-    others = [
-        handler
-        for handler in handlers_of(engine.definitions)
-        if handler.label in labels and not any(handler is shadow for shadow in handlers)
-    ]
+    of_shadows = set(map(id, handlers))
+    all_others = [each for each in handlers_of(engine.definitions) if id(each) not in of_shadows]
+    others = [handler for handler in all_others if handler.label in labels]
     with History.open() as history:
         ingest(history)
         own_digests = _digests_of(engine, handlers)

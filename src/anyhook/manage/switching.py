@@ -73,12 +73,12 @@ def switch_hook(engine: Engine, name: str, *, is_on: bool) -> SwitchResult:
     # The state is what the files say now: another file can still switch the hook off.
     engine.reload()
     handler = handlers[0]
-    places = {_line_of(each) for each in handlers}
-    records = [
-        hook.record
-        for hook in kept_hooks(engine.agent, engine.hooks.files)
-        if hook.handler.identifier == handler.identifier and _line_of(hook.handler) in places
-    ]
+    lines = {_line_of(each) for each in handlers}
+    records: list[Path] = []
+    for hook in kept_hooks(engine.agent, engine.hooks.files):
+        is_same = hook.handler.identifier == handler.identifier
+        if is_same and _line_of(hook.handler) in lines:
+            records.append(hook.record)
     switched_off_by = str(records[0]) if records else engine.hooks.switched_off(handler)
     changed = (*written.written, *written.removed)
     agents = [agent.title for agent in agents_that_read(engine.project_dir, changed)]

@@ -135,11 +135,11 @@ def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:
     trials: dict[str, Trial] = {}
     for definition, handler in each_handler(engine.definitions):
         name = (definition.event, handler.label, handler.place)
-        own = [run for run in runs if (run.event, run.label, run.place) == name]
-        if not own:
+        of_hook = [run for run in runs if (run.event, run.label, run.place) == name]
+        if not of_hook:
             continue
-        decided = [run for run in own if run.verdict in HOLDING]
-        telling = decided or own
+        decided = [run for run in of_hook if run.verdict in HOLDING]
+        telling = decided or of_hook
         what = "decided" if decided else "ran in"
         detail = f"it {what} {count_of(len(telling), 'case')}, the first {telling[0].case!r}"
         trial = _trial_of(engine, definition, handler, detail, has_decided=bool(decided))

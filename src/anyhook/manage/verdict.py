@@ -5,13 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.agents.spec import Denial, EventSpec, RuleSet
-from anyhook.engine.not_run import untrusted_in_agent, why_not_decided
+from anyhook.engine.compare import RulesDifference, differences
+from anyhook.engine.not_run import (
+    NotDecided,
+    NotRun,
+    hooks_that_did_not_run,
+    unknown_tool,
+    untrusted_in_agent,
+    why_not_decided,
+)
 from anyhook.model.answers import Outcome
 from anyhook.model.record import Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
-    from anyhook.engine.compare import RulesDifference
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
@@ -67,18 +74,42 @@ EFFECTS_OF_EVENTS = {
 """The same for events of which what is prevented or continued has a name."""
 
 
-def verdicts_by_rules(
-    engine: Engine, event: Event, decision: Decision, differences: list[RulesDifference]
-) -> list[RulesVerdict]:
-    """Return the verdict under the engine's rule set, then those that differ from it."""
+class FiredEvent(Record, kw_only=False):
+    """An event that was dispatched, with everything that the views of it show."""
+
+    event: Event
+    decision: Decision
+    differences: list[RulesDifference]
+    """What other rule sets do with the decision."""
+    verdicts: list[RulesVerdict]
+    """The verdict under the engine's rule set, then those that differ from it."""
+    not_decided: NotDecided | None
+    """Why the event is not decided; `None` if it is."""
+    not_run: list[NotRun]
+    """The hooks on the event that did not run."""
+    unknown_tool: str | None
+    """A note if the agent has no such tool."""
+
+
+def fired_event(engine: Engine, event: Event, decision: Decision) -> FiredEvent:
+    """Return what the views of a dispatched event show."""
     own = _verdict(engine, engine.rules, event, decision)
     verdicts = [own]
-    for difference in differences:
+    changes = differences(engine, event, decision)
+    for difference in changes:
         rules = engine.agent.rule_sets[difference.rules]
         other = _verdict(engine, rules, event, difference.decision)
         if (other.word, other.effect) != (own.word, own.effect):
             verdicts.append(other)
-    return verdicts
+    return FiredEvent(
+        event,
+        decision,
+        changes,
+        verdicts,
+        why_not_decided(engine, decision),
+        hooks_that_did_not_run(engine, event, decision),
+        unknown_tool(engine, event),
+    )
 
 
 def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -> RulesVerdict:

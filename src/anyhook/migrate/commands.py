@@ -34,8 +34,8 @@ CANNOT_BE_QUOTED = ("powershell",)
 def wrap(options: ShimOptions, target: AgentSpec, program: Sequence[str] = PROGRAM) -> str:
     """Write the command line that runs a command through the shim."""
     words = [*program, "shim", *write_options(options)]
-    own = get_agent(options.agent).hook_environment
-    return " ".join(quote(word, target, own) for word in words)
+    variables = get_agent(options.agent).hook_environment
+    return " ".join(quote(word, target, variables) for word in words)
 
 
 def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:

@@ -261,11 +261,11 @@ class Comparison:
             if compared.differing:
                 hook.differences.append(observation.difference(self._losses_of(hook.place)))
         # Where a single hook differs, that explains the combined decision.
-        differences = [
-            observation.combined_difference(self._losses_on(number))
-            for number, observation in combined
-            if number not in numbers_with_differences
-        ]
+        differences: list[Difference] = []
+        for number, observation in combined:
+            if number not in numbers_with_differences:
+                losses = self._losses_on(number)
+                differences.append(observation.combined_difference(losses))
         return Proof(events, tuple(hooks.values()), tuple(differences))
 
     def _losses_on(self, number: int) -> list[Loss]:

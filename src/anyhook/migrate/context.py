@@ -123,12 +123,12 @@ class HandlerMigration:
         cache = self.context.files
         if id(self.handler) not in cache:
             project = self.context.location.project
-            variables = {
-                name: str(project)
-                for name, value in self.source.hook_environment.items()
-                if value in ("project_dir", "cwd", "root")
-            }
-            paths = named_files(self.handler, project, {**variables, **self.handler.variables})
+            variables: dict[str, str] = {}
+            for name, value in self.source.hook_environment.items():
+                if value in ("project_dir", "cwd", "root"):
+                    variables[name] = str(project)
+            variables |= self.handler.variables
+            paths = named_files(self.handler, project, variables)
             cache[id(self.handler)] = [path for path in paths if path.is_file()]
         return cache[id(self.handler)]
 

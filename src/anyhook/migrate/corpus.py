@@ -216,7 +216,9 @@ def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: P
             raise EventError(f"{place}: this is not an event of an agent that anyhook knows")
         agent = get_agent(name)
         cwd = payload.get("cwd")
-        directories = [(cwd, str(project))] if isinstance(cwd, str) and cwd else []
+        directories: list[tuple[str, str]] = []
+        if isinstance(cwd, str) and cwd:
+            directories.append((cwd, str(project)))
         event, _ = decode_event(agent, move_paths(payload, directories))
         if isinstance(event, UnknownEvent):
             raise EventError(f"{place}: {agent.title} has no event {event.wire_name!r}")

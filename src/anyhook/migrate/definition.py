@@ -72,7 +72,9 @@ def _migrate_to_events(
     """Add what a handler becomes on each event with each matcher to the groups."""
     target = context.target
     inner = unwrap(handler.command)
-    own_options = inner if inner is not None and inner.agent == target.name else None
+    own_options = None
+    if inner is not None and inner.agent == target.name:
+        own_options = inner
     for event in _target_events(context, definition, handler, own_options):
         target_event = target.by_canonical[event]
         if (

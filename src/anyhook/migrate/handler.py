@@ -187,10 +187,9 @@ def _record_lost_result_members(move: HandlerMigration, text: str) -> None:
         return
     call = ToolCall(tool="shell", arguments={"command": "make"})
     result = ToolResult(text="made\nfailed", stdout="made", stderr="failed", exit_code=3)
-    before, after = (
-        read_tool_result(agent, call, write_tool_result(agent, call, result))
-        for agent in (move.source, move.target)
-    )
+    source, target = move.source, move.target
+    before = read_tool_result(source, call, write_tool_result(source, call, result))
+    after = read_tool_result(target, call, write_tool_result(target, call, result))
     for name, pattern in RESULT_MEMBERS.items():
         is_lost = getattr(before, name) and not getattr(after, name)
         if is_lost and re.search(pattern, text):
@@ -208,11 +207,10 @@ def _record_shorter_results(move: HandlerMigration) -> None:
     source, target, event = move.source, move.target, move.source_event
     text = "what is written"
     call = ToolCall(tool="write_file", arguments={"file_path": "file", "content": text})
-    before, after = (
-        text in all_texts(write_tool_result(agent, call, ToolResult(text="done")))
-        for agent in (source, target)
-    )
-    if event.canonical == AFTER_TOOL and before and not after:
+    result = ToolResult(text="done")
+    is_passed = text in all_texts(write_tool_result(source, call, result))
+    is_kept = text in all_texts(write_tool_result(target, call, result))
+    if event.canonical == AFTER_TOOL and is_passed and not is_kept:
         move.record_loss(
             "note",
             f"{event.wire}: {move.handler.label}",

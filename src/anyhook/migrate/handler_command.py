@@ -100,14 +100,16 @@ def _shim_options(move: HandlerMigration) -> ShimOptions:
             "run it in the foreground, or look at its result in a later event",
         )
     needs_timeout = handler.on_failure == "block" or handler.background
+    timeout = handler.timeout if needs_timeout else None
+    event = "" if move.is_same_moment else move.source_event.wire
     return ShimOptions(
         agent=move.source.name,
         command=command,
-        event="" if move.is_same_moment else move.source_event.wire,
+        event=event,
         matcher=move.matcher.check,
         condition=handler.condition or "",
         shell=move.shell,
-        timeout=handler.timeout if needs_timeout else None,
+        timeout=timeout,
         background=handler.background,
         on_failure=handler.on_failure,
     )
@@ -122,7 +124,9 @@ def _env_member(move: HandlerMigration, env: Mapping[str, str]) -> dict[str, Any
             "their values are the package's, and may be secrets",
             "set them in the environment of the agent",
         )
-    return {"env": dict(env)} if env and "env" in move.target.settings.handler_fields else {}
+    if not env or "env" not in move.target.settings.handler_fields:
+        return {}
+    return {"env": dict(env)}
 
 
 def _export(move: HandlerMigration, env: Mapping[str, str]) -> str:

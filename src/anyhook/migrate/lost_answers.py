@@ -123,7 +123,8 @@ def _record_changed_denial(move: HandlerMigration) -> None:
     if hides and support(target, event.canonical, "replace_result") is Support.YES:
         return
     reason = f"{DENIALS[before]}; on {event.wire} in {target.title} {DENIALS[after]}"
-    _record(move, "weaker" if hides else "changed", "deny", reason, "deny")
+    kind = "weaker" if hides else "changed"
+    _record(move, kind, "deny", reason, "deny")
 
 
 def _record_stop_that_denies(move: HandlerMigration) -> None:
@@ -245,15 +246,12 @@ def record_lost_fields(move: HandlerMigration, text: str) -> None:
         if payload_key(target, target_event, name) is None and re.search(rf"\b{key}\b", text):
             lost.append((f"reads {key!r}", f"{target.title} does not send it"))
     untyped = samples_of(source).events.get(event.wire, {}).keys() - keys
-    lost += [
-        (f"reads {member!r}", f"anyhook cannot make it from the events of {target.title}")
-        for member in sorted(untyped)
-        if _reads_member(text, member)
-    ]
-    if (
-        re.search(r"\btranscript_path\b", text)
-        and source.settings.config_dir != target.settings.config_dir
-    ):
+    for member in sorted(untyped):
+        if _reads_member(text, member):
+            reason = f"anyhook cannot make it from the events of {target.title}"
+            lost.append((f"reads {member!r}", reason))
+    has_other_form = source.settings.config_dir != target.settings.config_dir
+    if has_other_form and re.search(r"\btranscript_path\b", text):
         lost.append(("reads the transcript", f"the transcripts of {target.title} differ in form"))
     for subject, reason in lost:
         remedy = "change the command so that it does not need it"

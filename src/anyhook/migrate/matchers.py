@@ -73,7 +73,8 @@ def translate_matcher(
         # In some agents an empty pattern, or a star, matches nothing; no matcher matches all.
         matcher = compile_matcher(pattern, target_event.matcher_style)
         matches_all = matcher.pattern in MATCH_ALL and matcher.names is None
-        return TranslatedMatcher(patterns=(pattern if has_subjects and matches_all else None,))
+        can_match_all = has_subjects and matches_all
+        return TranslatedMatcher(patterns=(pattern if can_match_all else None,))
     matcher = compile_matcher(text, source_event.matcher_style)
     if matcher.is_never_evaluated or len(text) > MAX_LIST_LENGTH:
         missing = ((text[:MAX_SHOWN_LENGTH], explain_cost(matcher)),)
@@ -173,7 +174,9 @@ def _translate_tools(
     check = ""
     if needs_check:
         if can_check:
-            check = f"({text})" if wider and is_name_list else text
+            check = text
+            if wider and is_name_list:
+                check = f"({text})"
         patterns[any_mcp_tool(target)] = None
     pattern = _write_pattern(_observed(target, target_event), list(names), list(patterns))
     if can_check and not check:
@@ -240,7 +243,8 @@ def _translate_piece(
     if is_name and is_whole and (is_known or not is_searched):
         return _translate_name(source, text, target)
     is_exact = is_whole and not (is_name and is_searched)
-    matcher = compile_matcher(f"^(?:{text})$" if is_exact else text, "expression")
+    expression = f"^(?:{text})$" if is_exact else text
+    matcher = compile_matcher(expression, "expression")
     is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
     tools: list[str] = []
     if not is_costly:

@@ -100,11 +100,11 @@ def parse_options(words: Sequence[str]) -> ShimOptions:
 
 def must_block(words: Sequence[str]) -> bool:
     """Return whether the failure of a command line that cannot be parsed is a denial."""
-    own = list(words)
-    if "--" in own:
-        own = own[: own.index("--")]
-    pairs = [own[index : index + 2] for index in range(len(own))]
-    return "--on-failure=block" in own or ["--on-failure", "block"] in pairs
+    options = list(words)
+    if "--" in options:
+        options = options[: options.index("--")]
+    pairs = [options[index : index + 2] for index in range(len(options))]
+    return "--on-failure=block" in options or ["--on-failure", "block"] in pairs
 
 
 def write_options(options: ShimOptions) -> list[str]:

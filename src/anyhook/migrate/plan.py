@@ -131,10 +131,8 @@ def plan_migration(
     hooks = replace(all_hooks, files=files)
     context = MigrationContext(source, target, location, shim, program)
     entries: list[Entry] = []
-    own = set(own_places(context.target, context.location))
-    foreign_files = {
-        path for layer, path in places(context.target, context.location) if (layer, path) not in own
-    }
+    foreign_places = set(places(target, location)) - set(own_places(target, location))
+    foreign_files = {path for _, path in foreign_places}
     for file in files:
         _record_file_losses(context, file, is_shared=file.source.path in foreign_files)
         written = _read_written_hooks(source, file)
@@ -200,8 +198,9 @@ def _record_file_losses(context: MigrationContext, file: LoadedFile, *, is_share
     source, target = context.source, context.target
     for problem in file.diagnostics:
         if problem.code in IGNORED_PIECE_CODES:
+            kind = "lost" if problem.severity is Severity.ERROR else "note"
             context.record_loss(
-                "lost" if problem.severity is Severity.ERROR else "note",
+                kind,
                 problem.place,
                 problem.message,
                 f"{source.title} leaves it out too",
@@ -365,13 +364,13 @@ def _command_key(handler: dict[str, Any]) -> str:
 
 
 def _differences(existing: ExistingHandler, handler: dict[str, Any]) -> Iterator[Loss]:
-    own = existing.value
-    for key in sorted(own.keys() | handler.keys()):
-        is_unnamed = key == "name" and own.get(key) is None
-        if key == "command" or is_unnamed or own.get(key) == handler.get(key):
+    members = existing.value
+    for key in sorted(members.keys() | handler.keys()):
+        is_unnamed = key == "name" and members.get(key) is None
+        if key == "command" or is_unnamed or members.get(key) == handler.get(key):
             continue
         is_weaker = key in RESTRICTING_MEMBERS
-        before, after = own.get(key), handler.get(key)
+        before, after = members.get(key), handler.get(key)
         if key == "timeout" and isinstance(before, int | float) and isinstance(after, int | float):
             is_weaker = before < after
         yield Loss(

@@ -126,7 +126,7 @@ async def _run_once(
     number: int,
 ) -> None:
     """Let both sides decide every event once, for the run with this number."""
-    done = len(probes) * number
+    decided = len(probes) * number
     total = len(probes) * (number + 1)
     migration = comparison.migration
     roots = [str(copies.source), str(copies.target)]
@@ -137,7 +137,7 @@ async def _run_once(
         source.define(definition)
     async with source, target:
         for index, probe in enumerate(probes):
-            run.send((done + index, total))
+            run.send((decided + index, total))
             decisions: dict[Engine, Decision] = {}
             async with anyio.create_task_group() as group:
                 group.start_soon(_dispatch, source, probe.source_event, decisions)

@@ -49,9 +49,8 @@ def main(argv: Sequence[str]) -> int:
         host = get_agent(options.host) if options.host else None
         _check_options(options, source)
     except AnyhookError as error:
-        return _exit_with(
-            f"anyhook shim: {error}", BLOCKING_EXIT if must_block(argv) else FAILURE_EXIT
-        )
+        code = BLOCKING_EXIT if must_block(argv) else FAILURE_EXIT
+        return _exit_with(f"anyhook shim: {error}", code)
     if sys.stdin is not None and sys.stdin.isatty():
         return _exit_with(
             "anyhook shim: an agent gives it an event on standard input", FAILURE_EXIT
@@ -458,7 +457,8 @@ class _Shim:
     def _print(self, text: bytes) -> None:
         if text and sys.stdout is None:
             raise OSError(9, "it is closed")
-        _write_all(1, text, None if self.denial is None else WRITE_TIMEOUT)
+        timeout = None if self.denial is None else WRITE_TIMEOUT
+        _write_all(1, text, timeout)
 
 
 def _may_fail(exchange: _Exchange) -> bool:
@@ -552,7 +552,8 @@ def _write_all(descriptor: int, text: bytes, timeout: float | None = None) -> No
 
             poll = select.poll()
             poll.register(descriptor, select.POLLOUT)
-            if not poll.poll(None if timeout is None else timeout * 1000):
+            milliseconds = None if timeout is None else timeout * 1000
+            if not poll.poll(milliseconds):
                 raise TimeoutError(110, "the reader does not read it")
         # A pipe with any room has room for 512 bytes, so that writing them does not block.
         chunk = text[:512] if must_wait else text

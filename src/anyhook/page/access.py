@@ -101,7 +101,9 @@ class Access:
     def hosts(self) -> frozenset[str]:
         """Valid values of `Host`."""
         names = {f"{name}:{self.port}" for name in NAMES}
-        return frozenset({*names, *(NAMES if self.port == HTTP else ())})
+        if self.port == HTTP:
+            names.update(NAMES)
+        return frozenset(names)
 
     @property
     def cookie(self) -> str:

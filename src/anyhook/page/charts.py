@@ -47,7 +47,11 @@ class ChartSpan:
     @property
     def outcomes(self) -> Counter[str]:
         """Verdict to number; a failure counts as `failed`."""
-        return Counter("failed" if run.trouble in FAILURES else run.verdict for run in self.runs)
+        counts: Counter[str] = Counter()
+        for run in self.runs:
+            has_failed = run.trouble in FAILURES
+            counts["failed" if has_failed else run.verdict] += 1
+        return counts
 
     @property
     def durations(self) -> list[float]:
@@ -64,13 +68,17 @@ def spans_of(runs: list[StoredRun]) -> list[ChartSpan]:
     """Return the runs of a hook in parts of equal length, the oldest first; at most 30."""
     if not runs:
         return []
-    first, last = min(run.time for run in runs), max(run.time for run in runs)
-    step: float = next((step for step in STEPS if (last - first) / step < MAX_SPANS - 1), STEPS[-1])
+    times = [run.time for run in runs]
+    first, last = min(times), max(times)
+    for step in STEPS:
+        if (last - first) / step < MAX_SPANS - 1:
+            break
     start = first - first % step
-    spans = [ChartSpan(start + step * number) for number in range(int((last - start) // step) + 1)]
+    last_span = int((last - start) // step)
+    spans = [ChartSpan(start + step * number) for number in range(last_span + 1)]
     for run in runs:
         spans[int((run.time - start) // step)].runs.append(run)
-    return spans[-MAX_SPANS * 4 :]
+    return spans[-MAX_SPANS:]
 
 
 def outcome_chart(spans: Sequence[ChartSpan]) -> Markup:

@@ -15,7 +15,7 @@ from anyhook.errors import AnyhookError, UsageError
 from anyhook.history import hooks as hook_history
 from anyhook.history.hooks import StoredRun, percentile
 from anyhook.history.verdicts import NO_VERDICT
-from anyhook.manage.health import HealthWord, HookHealth, health
+from anyhook.manage.health import HealthWord, HookHealth, health, healths_of
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.manage.switching import SwitchResult, switch_hook
@@ -115,8 +115,8 @@ async def switch(page: Page, request: Request) -> Response:
     except AnyhookError as error:
         message = str(error)
     else:
-        message = f"{name} {'is now' if result.changed else 'was already'} {result.state}"
-        message += result.extent
+        verb = "is now" if result.changed else "was already"
+        message = f"{name} {verb} {result.state}{result.extent}"
         if result.switched_off_by and is_on:
             message += f": {result.switched_off_by} switches it off"
     return RedirectResponse(f"/hooks?{urlencode({'notice': message})}", 303)
@@ -125,11 +125,14 @@ async def switch(page: Page, request: Request) -> Response:
 def show_problems(page: Page, _request: Request) -> Response:
     """Show the mistakes in the settings, the worst first, and the broken hooks."""
     engines = list(scope_of(page.project, None).engines(default=True))
-    hooks = [hook for engine in engines for hook in health(engine).hooks]
+    findings = find_problems(engines)
+    broken: list[HookHealth] = []
+    for agent_health in healths_of(engines, findings):
+        broken += [hook for hook in agent_health.hooks if hook.word is HealthWord.BROKEN]
     return page.show(
         "problems.html",
         "/problems",
-        problems=worst_first(find_problems(engines)),
-        broken=[hook for hook in hooks if hook.word is HealthWord.BROKEN],
+        problems=worst_first(findings),
+        broken=broken,
         journal_problems=page.live.problems,
     )

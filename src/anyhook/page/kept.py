@@ -54,10 +54,12 @@ def describe(selection: Filter, files: Sequence[str] | None = None) -> str:
         parts.append(f"since {show_time(selection.since)}")
     if selection.until:
         parts.append(f"until {show_time(selection.until)}")
-    for name in ("agent", "event", "tool", "session", "text"):
+    for name in ("agent", "event", "tool", "session"):
         value = getattr(selection, name)
         if value:
-            parts.append(f"{'words' if name == 'text' else name} {value}")
+            parts.append(f"{name} {value}")
+    if selection.text:
+        parts.append(f"words {selection.text}")
     return ", ".join(parts)
 
 

@@ -234,18 +234,16 @@ class _OpenSession:
         """Return what the page does not show yet."""
         # The events that the page shows as they are.
         if self.shown is not None:
-            known = {number: row[0] for number, row in self.shown.rows.items()}
+            signatures = {number: row[0] for number, row in self.shown.rows.items()}
         else:
-            recent = list(latest.rows)[-RECENT_ROWS:]
-            known = {
-                number: signature
-                for number, (signature, _) in latest.rows.items()
-                if number <= self.newest and number not in recent
-            }
+            signatures = {}
+            for number in list(latest.rows)[:-RECENT_ROWS]:
+                if number <= self.newest:
+                    signatures[number] = latest.rows[number][0]
         rows: list[dict[str, Any]] = []
         previous = 0
         for number, (signature, row) in latest.rows.items():
-            if known.get(number) != signature:
+            if signatures.get(number) != signature:
                 entry = {"id": number, "verdict": signature[0], "html": row, "after": previous}
                 rows.append(entry)
             previous = number

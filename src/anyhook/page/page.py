@@ -93,6 +93,7 @@ async def read_form(request: Request, access: Access) -> dict[str, str]:
 
 def number_of(text: str) -> int:
     """Return a number of an address; 0 for anything else."""
-    return (
-        int(text) if text.isdecimal() and text.isascii() and len(text) <= MAX_NUMBER_LENGTH else 0
-    )
+    is_number = text.isdecimal() and text.isascii() and len(text) <= MAX_NUMBER_LENGTH
+    if not is_number:
+        return 0
+    return int(text)

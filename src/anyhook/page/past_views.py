@@ -87,7 +87,9 @@ def show_session(page: Page, request: Request) -> Response:
     listed = events[:PAGE]
     address = {"agent": session.agent, "id": session.session}
     is_end = len(events) <= PAGE
-    following = ""
+    previous = following = ""
+    if after != START:
+        previous = urlencode({**address, "after": _text_of(earlier)})
     if not is_end:
         last = _text_of((listed[-1].time, listed[-1].id))
         following = urlencode({**address, "after": last})
@@ -98,7 +100,7 @@ def show_session(page: Page, request: Request) -> Response:
         events=listed,
         is_end=is_end,
         next=following,
-        previous=urlencode({**address, "after": _text_of(earlier)}) if after != START else "",
+        previous=previous,
         query=urlencode(address),
         live=urlencode({**address, "after": max([event.id for event in listed], default=0)}),
         search=LINKS.search(session.agent, session.session),

@@ -97,7 +97,7 @@ def _environment() -> Environment:
         "reject_blame": decision_fields,
         "share": lambda value: f"{value:.2%}",
         "short_path": short_path,
-        "span": lambda seconds: "" if seconds is None else show_span(seconds),
+        "span": show_span,
         "name": short_name,
         "subject": lambda event: short_name(subject_of(event), MAX_SUBJECT_LENGTH),
         "full_subject": subject_of,
@@ -133,7 +133,8 @@ def ordered_verdicts(counts: Mapping[str, int]) -> list[tuple[str, int]]:
 def show_clock_or_day(timestamp: float) -> str:
     """Return the time of day of today, like `21:05:43`, or the day and time, like `11-21 21:05`."""
     text = show_time(timestamp)
-    return text[11:] if text[:10] == show_time(time.time())[:10] else text[5:16]
+    is_today = text[:10] == show_time(time.time())[:10]
+    return text[11:] if is_today else text[5:16]
 
 
 def show_ago(timestamp: float) -> str:
@@ -236,11 +237,8 @@ def deciders(event: RecordedEvent) -> list[tuple[str, str]]:
         return [(line.hook, line.place) for line in blamed]
     if event.verdict == NO_VERDICT:
         return []
-    return [
-        (result.hook, result.place)
-        for result in event.results
-        if result.verdict == event.verdict and not result.shadow
-    ]
+    deciding = [result for result in event.results if not result.shadow]
+    return [(each.hook, each.place) for each in deciding if each.verdict == event.verdict]
 
 
 def author_results(event: RecordedEvent) -> tuple[RecordedResult, ...]:
@@ -261,14 +259,13 @@ def one_row_per_call(events: Iterable[RecordedEvent]) -> list[RecordedEvent]:
     """Leave out the end of each call that is listed, unless a hook decided or failed there."""
     events = list(events)
     calls = {_call_of(event) for event in events if event.event == "before_tool"}
-    return [
-        event
-        for event in events
-        if event.event != "after_tool"
-        or event.verdict != NO_VERDICT
-        or worst_trouble(event)
-        or _call_of(event) not in calls
-    ]
+    listed: list[RecordedEvent] = []
+    for event in events:
+        is_end = event.event == "after_tool" and _call_of(event) in calls
+        is_notable = event.verdict != NO_VERDICT or worst_trouble(event)
+        if not is_end or is_notable:
+            listed.append(event)
+    return listed
 
 
 def _call_of(event: RecordedEvent) -> tuple[str, str, str | None, str]:

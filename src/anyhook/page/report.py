@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.evaluation import Evaluation
-    from anyhook.history.events import RecordedEvent
+    from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
 
 
@@ -66,21 +66,17 @@ def _health_of(session: SessionSummary) -> list[dict[str, str]]:
     if session.agent not in AGENTS or not Path(session.project or "-").is_dir():
         return []
     engine = Engine.load(session.project, agent=session.agent, on_message=discard)
-    return [
-        {
-            "hook": redact_text(hook.row.label),
-            "event": hook.row.event,
-            "word": str(hook.word),
-            "evidence": redact_text(hook.evidence),
-            "settle": redact_text(hook.settle),
-        }
-        for hook in health(engine, stores_first=False).hooks
-    ]
+    rows: list[dict[str, str]] = []
+    for hook in health(engine, stores_first=False).hooks:
+        row = {"hook": hook.row.label, "event": hook.row.event, "word": str(hook.word)}
+        row |= {"evidence": hook.evidence, "settle": hook.settle}
+        rows.append({name: redact_text(text) for name, text in row.items()})
+    return rows
 
 
-def backtest_report(done: Evaluation) -> str:
+def backtest_report(evaluation: Evaluation) -> str:
     """Return the report of a backtest as one page."""
-    values = shown_report(_redacted(report_json(done.run, done.comparison)))
+    values = shown_report(_redacted(report_json(evaluation.run, evaluation.comparison)))
     return _render("backtest.html", ReportLinks(), events="", **values)
 
 
@@ -105,23 +101,23 @@ def _render(template: str, links: ReportLinks, **values: Any) -> str:
 
 def _without_secrets(event: RecordedEvent) -> RecordedEvent:
     """Redact an event again: this release may know more kinds of secrets than the one before."""
-    results = [
-        replace(
-            result,
-            hook=redact_text(result.hook),
-            place=redact_text(result.place),
-            answer=_redacted(result.answer),
-            stdout=redact_text(result.stdout),
-            stderr=redact_text(result.stderr),
-            error=None if result.error is None else redact_text(result.error),
-        )
-        for result in event.results
-    ]
     return event._replace(
         payload=_redacted(event.payload),
         decision=_redacted(event.decision),
         project=redact_text(event.project),
-        results=tuple(results),
+        results=tuple(map(_result_without_secrets, event.results)),
+    )
+
+
+def _result_without_secrets(result: RecordedResult) -> RecordedResult:
+    return replace(
+        result,
+        hook=redact_text(result.hook),
+        place=redact_text(result.place),
+        answer=_redacted(result.answer),
+        stdout=redact_text(result.stdout),
+        stderr=redact_text(result.stderr),
+        error=redact_text(result.error) if result.error is not None else None,
     )
 
 
@@ -178,6 +174,4 @@ def compare_reports(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict
 
 def _result_of(report: Mapping[str, Any]) -> Result:
     """Return the decided events of a report."""
-    names = "ref session event tool text decision hooks reconstructed crash".split()
-    events = report["decided"]
-    return Result(decided=[Decided.from_json(event[name] for name in names) for event in events])
+    return Result(decided=[Decided.from_json(event) for event in report["decided"]])

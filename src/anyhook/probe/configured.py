@@ -55,7 +55,7 @@ class ConfiguredHook(Record):
 def diagnostics_about(hook: ConfiguredHook, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Return the diagnostics about a hook: at its place or inside of it, or by its label."""
     own_places = [] if hook.definition is None else [hook.place, hook.definition.place]
-    own: list[Diagnostic] = []
+    about_hook: list[Diagnostic] = []
     for diagnostic in diagnostics:
         place = diagnostic.place
         # Two hooks of a file may have the same label, so a place in that file decides.
@@ -67,8 +67,8 @@ def diagnostics_about(hook: ConfiguredHook, diagnostics: Iterable[Diagnostic]) -
         else:
             is_about = diagnostic.handler == hook.label
         if is_about:
-            own.append(diagnostic)
-    return own
+            about_hook.append(diagnostic)
+    return about_hook
 
 
 def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> list[ConfiguredHook]:
@@ -76,8 +76,8 @@ def find_configured(engine: Engine, taps: Taps, recorded: Collection[Path]) -> l
     hooks: list[ConfiguredHook] = []
     for file in engine.hooks.files:
         if file.exists:
-            is_recorded = file.source.path in recorded
-            hooks += _hooks_of_file(engine, file, taps if is_recorded else None)
+            taps_of_file = taps if file.source.path in recorded else None
+            hooks += _hooks_of_file(engine, file, taps_of_file)
     return hooks
 
 
@@ -91,14 +91,19 @@ def _hooks_of_file(engine: Engine, file: LoadedFile, taps: Taps | None) -> Itera
         return
     for entry in iter_definitions(engine.agent, document.value, file.source.hooks_path):
         matcher = entry.written.get("matcher")
+        if not isinstance(matcher, str):
+            matcher = None
         for written in entry.handlers:
+            tap = None
+            if taps is not None:
+                tap = taps.number(str(path), written.path, written.written)
             hook = ConfiguredHook(
                 label=_label(written.value),
                 event=entry.event,
-                matcher=matcher if isinstance(matcher, str) else None,
+                matcher=matcher,
                 place=document.place(written.path),
                 file=path,
-                tap=taps.number(str(path), written.path, written.written) if taps else None,
+                tap=tap,
             )
             if hook.place in handlers:
                 definition, handler = handlers[hook.place]
@@ -223,14 +228,15 @@ class Taps:
             end: dict[str, Any] = {}
             with suppress(OSError, ValueError):  # there is none if it was killed
                 end = json.loads(path.with_suffix(".end").read_text("ascii"))
-            try:
+            payload: object = None
+            with suppress(ValueError):
                 payload = json.loads(_read_stream(path.with_suffix(".in")))
-            except ValueError:
+            if not isinstance(payload, dict):
                 payload = {}
             record = TapRecord(
                 tap=start["tap"],
                 time=start["time"],
-                payload=payload if isinstance(payload, dict) else {},
+                payload=payload,
                 stdout=_read_stream(path.with_suffix(".out")),
                 stderr=_read_stream(path.with_suffix(".err")),
                 exit_code=end.get("exit_code"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
     from anyhook.probe.configured import ConfiguredHook, TapRecord
-    from anyhook.probe.trial import Made, ProbeTrial
+    from anyhook.probe.trial import MadeCall, ProbeTrial
 
 DENIAL_CODE = 2
 SNIPPET = 120
@@ -91,7 +91,7 @@ class TrialObserver:
             elif spec.canonical in ("session_start", "before_prompt"):
                 happens = True
             else:
-                ended_early = any(made.result is None for made in trial.made)
+                ended_early = any(call.result is None for call in trial.calls)
                 happens = trial.reached_model and not trial.run.timed_out
                 happens = happens and not (ended_early and spec.canonical == "after_agent")
             fields: dict[str, object] = {}
@@ -109,31 +109,31 @@ class TrialObserver:
     def _of_calls(
         self, hook: ConfiguredHook, spec: EventSpec, trial: ProbeTrial
     ) -> Iterator[TrialObservation]:
-        for made in trial.made:
-            records = [record for record in made.records if record.tap == hook.tap]
-            expected = self._is_expected_for(hook, spec, made)
+        for call in trial.calls:
+            records = [record for record in call.records if record.tap == hook.tap]
+            expected = self._is_expected_for(hook, spec, call)
             if records:
-                yield self._of_record(hook, spec, trial, records[0], made, expected=expected)
+                yield self._of_record(hook, spec, trial, records[0], call, expected=expected)
             elif expected:
-                results = made.step.decision.results if spec.canonical == "before_tool" else ()
+                results = call.step.decision.results if spec.canonical == "before_tool" else ()
                 denying = [result.handler for result in results if _denies(result.answer)]
                 would_deny = hook.handler in denying
                 yield TrialObservation(
-                    spec.wire, made.step.text, trial.in_subagent, denied=would_deny
+                    spec.wire, call.step.text, trial.in_subagent, denied=would_deny
                 )
 
-    def _is_expected_for(self, hook: ConfiguredHook, spec: EventSpec, made: Made) -> bool:
+    def _is_expected_for(self, hook: ConfiguredHook, spec: EventSpec, call: MadeCall) -> bool:
         """Return whether a call surely leads to an event on which the rules let a hook run."""
         if spec.canonical == "before_tool":
             # The engine has run it on this very call, so its condition (`if`) was checked, too.
-            results = [r for r in made.step.decision.results if r.status is not Status.SKIPPED]
+            results = [r for r in call.step.decision.results if r.status is not Status.SKIPPED]
             return any(result.handler is hook.handler for result in results)
-        if spec.canonical != "after_tool" or made.happened is not True:
+        if spec.canonical != "after_tool" or call.happened is not True:
             return False
         if hook.handler is not None and hook.handler.condition is not None:
             return False
         project = self.engine.project_dir
-        tool, arguments = made.step.sample.tool, made.step.arguments(project)
+        tool, arguments = call.step.sample.tool, call.step.arguments(project)
         return self._runs(hook, spec, tool=tool, input=arguments)
 
     def _runs(self, hook: ConfiguredHook, spec: EventSpec, **fields: object) -> bool:
@@ -149,7 +149,7 @@ class TrialObserver:
         spec: EventSpec,
         trial: ProbeTrial,
         record: TapRecord,
-        made: Made | None,
+        call: MadeCall | None,
         *,
         expected: bool,
     ) -> TrialObservation:
@@ -158,12 +158,12 @@ class TrialObserver:
         handler = hook.handler or HandlerSpec("command", Layer.RUNTIME, hook.place)
         output = decode_exit(self.engine.agent, self.engine.rules, spec, handler, end)
         killed = not record.ended or record.signal in ENDING_SIGNALS
-        is_subagents = made is not None or spec.canonical in self.program.subagent_events
+        is_subagents = call is not None or spec.canonical in self.program.subagent_events
         answer = output.answer
         denied = not killed and _denies(answer)
         held: bool | None = None
         if denied:
-            held = self._holds(spec, trial, made, answer.stop_reason or answer.reason or "")
+            held = self._holds(spec, trial, call, answer.stop_reason or answer.reason or "")
         context = None
         if not killed and answer.context:
             context = self._has_heard(trial, answer.context)
@@ -176,7 +176,7 @@ class TrialObserver:
                 problems.append(diagnose(code, text, hook.place, handler=hook.label))
         return TrialObservation(
             spec.wire,
-            made.step.text if made else "",
+            call.step.text if call else "",
             trial.in_subagent and is_subagents,
             expected=expected,
             fired=True,
@@ -215,17 +215,17 @@ class TrialObserver:
             )
 
     def _holds(
-        self, spec: EventSpec, trial: ProbeTrial, made: Made | None, reason: str
+        self, spec: EventSpec, trial: ProbeTrial, call: MadeCall | None, reason: str
     ) -> bool | None:
         """Return whether a denial had its effect; `None` if that cannot be observed."""
-        if made is not None and spec.denial is Denial.PREVENTS:
-            held = None if made.happened is None else not made.happened
-            leaves_traces = bool(made.step.sample.creates or made.step.sample.removes)
+        if call is not None and spec.denial is Denial.PREVENTS:
+            held = None if call.happened is None else not call.happened
+            leaves_traces = bool(call.step.sample.creates or call.step.sample.removes)
             if leaves_traces and held is not None:
                 return held
-            if made.result is None:
+            if call.result is None:
                 return True  # the run ended
-            if reason and _words(_snippet(reason)) in _words(made.result):
+            if reason and _words(_snippet(reason)) in _words(call.result):
                 return True
             return held
         if spec.canonical == "before_prompt":
@@ -254,9 +254,8 @@ def _has_late_json(output: str) -> bool:
     return False
 
 
-def _denies(answer: object) -> bool:
-    is_denial = getattr(answer, "outcome", None) is Outcome.DENY
-    return is_denial or bool(getattr(answer, "stop", False))
+def _denies(answer: Answer) -> bool:
+    return answer.outcome is Outcome.DENY or answer.stop
 
 
 def _snippet(text: str) -> str:

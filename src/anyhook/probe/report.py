@@ -211,7 +211,9 @@ def _why_broken(
     if not reasons:
         return []
     # A mistake that was also observed has been reported above in the words of the run.
-    observed_codes = {problem.code for seen in observations for problem in seen.problems}
+    observed_codes: set[str] = set()
+    for seen in observations:
+        observed_codes.update([problem.code for problem in seen.problems])
     return [*reasons, *_mistakes(hook, around, without=observed_codes)]
 
 

@@ -217,14 +217,16 @@ def program_environment(program: AgentProgram, place: Workplace) -> dict[str, st
 def _write_files(program: AgentProgram, place: Workplace) -> None:
     """Write the files of the home and of the project, and the settings that a run needs."""
     home, project = place.home, place.project
-    files: dict[Path, object] = {}
-    files |= {home / name: content for name, content in program.home_files(place).items()}
-    files |= {home / name: content for name, content in program.trust_files(place).items()}
-    files |= {project / name: content for name, content in program.project_files(place).items()}
-    for path, content in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = content if isinstance(content, str) else json.dumps(content, indent=2)
-        path.write_text(text, encoding="utf-8")
+    for directory, files in (
+        (home, program.home_files(place)),
+        (home, program.trust_files(place)),
+        (project, program.project_files(place)),
+    ):
+        for name, content in files.items():
+            path = directory / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = content if isinstance(content, str) else json.dumps(content, indent=2)
+            path.write_text(text, encoding="utf-8")
     if not program.settings_file:
         return
     settings = home / program.settings_file

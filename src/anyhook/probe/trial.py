@@ -7,6 +7,7 @@ import math
 import re
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from anyhook.probe.models.server import ModelScript, ModelTurn, strings, turn_number
@@ -14,7 +15,7 @@ from anyhook.probe.plan import make_files
 from anyhook.probe.start import ProgramRun, run_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from anyhook.agents.program import AgentProgram
@@ -33,7 +34,7 @@ MAX_RUNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeCall:
     """A call that was put to the agent."""
 
     step: PlanStep
@@ -50,7 +51,7 @@ class ProbeTrial:
     """One run of the program."""
 
     run: ProgramRun
-    made: tuple[Made, ...]
+    calls: tuple[MadeCall, ...]
     """The calls, in order; those that the run did not reach are missing."""
     records: tuple[TapRecord, ...]
     in_subagent: bool = False
@@ -86,7 +87,7 @@ class Driver:
             trial = self.run(waiting)
             trials.append(trial)
             # The call that ended the run was reached, though its result never came back.
-            reached = max(len(trial.made), 1)
+            reached = max(len(trial.calls), 1)
             waiting = waiting[reached:]
             if not waiting or not trial.reached_model or trial.run.timed_out:
                 break
@@ -117,13 +118,17 @@ class Driver:
             requests, times = run.model.subagent_requests, run.model.subagent_times
         results = run.model.tool_results(requests[-1]) if requests else []
         # A request leads to one call, so the agent has reached as many calls as it made requests.
-        finder = CallFinder(self.scratch.agent, steps, times, in_subagent)
-        made: list[Made] = []
+        made_calls: list[MadeCall] = []
+        ends = [*times[1:], math.inf]
         for number, step in enumerate(steps[: len(requests)]):
             result = results[number] if number < len(results) else None
-            of_call = finder.records_of(number, records)
-            made.append(Made(step, result, self._happened(step, result or "", of_call), of_call))
-        return ProbeTrial(run, tuple(made), tuple(records), in_subagent)
+            turn = turn_number(number + 1, in_subagent=in_subagent)
+            of_turn = _records_of_turn(records, turn, times[number], ends[number])
+            names_tool = partial(_names_tool, self.scratch.agent, step)
+            of_call = tuple(filter(names_tool, of_turn))
+            happened = self._happened(step, result or "", of_call)
+            made_calls.append(MadeCall(step, result, happened, of_call))
+        return ProbeTrial(run, tuple(made_calls), tuple(records), in_subagent)
 
     def _happened(self, step: PlanStep, result: str, records: Sequence[TapRecord]) -> bool | None:
         """Return whether a call was carried out; `None` if that cannot be observed."""
@@ -151,44 +156,26 @@ CALL_IDENTIFIER = re.compile(r"(?:toolu|call)_(?P<turn>(?:main|sub)_\d{4})_\d+")
 """What the scripted models call the calls of their turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallFinder:
-    """Finds the call of a model's turn to which a run of a hook belongs. Each turn has one call.
+def _records_of_turn(
+    records: Sequence[TapRecord], turn: str, start: float, end: float
+) -> Iterator[TapRecord]:
+    """Yield the runs of hooks on the call of a turn, for which the model was asked in a time.
 
     The arguments do not decide: a hook may have rewritten them before the next one ran.
     """
-
-    agent: AgentSpec
-    steps: Sequence[PlanStep]
-    times: Sequence[float]
-    """When the model was asked for each turn, in seconds since the epoch."""
-    in_subagent: bool
-
-    def records_of(self, index: int, records: Sequence[TapRecord]) -> tuple[TapRecord, ...]:
-        """Return the runs of hooks on the events of a call, for which the model was asked."""
-        turn = turn_number(index + 1, in_subagent=self.in_subagent)
-        start, end = self.times[index], math.inf
-        if index + 1 < len(self.times):
-            end = self.times[index + 1]
-        of_call: list[TapRecord] = []
-        for record in records:
-            if not _names_tool(self.agent, record, self.steps[index]):
-                continue
-            texts = [value for value in record.payload.values() if isinstance(value, str)]
-            identifiers = filter(None, map(CALL_IDENTIFIER.fullmatch, texts))
-            # A hook in the background may start after the model was asked for the next turn, so the
-            # identifier counts more than the time; agents with such hooks send it.
-            identifier = next(identifiers, None)
-            if identifier is not None:
-                is_of_call = identifier["turn"] == turn
-            else:
-                is_of_call = start <= record.time < end
-            if is_of_call:
-                of_call.append(record)
-        return tuple(of_call)
+    for record in records:
+        texts = [value for value in record.payload.values() if isinstance(value, str)]
+        # A hook in the background may start after the model was asked for the next turn, so the
+        # identifier counts more than the time; agents with such hooks send it.
+        identifier = next(filter(None, map(CALL_IDENTIFIER.fullmatch, texts)), None)
+        is_of_turn = start <= record.time < end
+        if identifier is not None:
+            is_of_turn = identifier["turn"] == turn
+        if is_of_turn:
+            yield record
 
 
-def _names_tool(agent: AgentSpec, record: TapRecord, step: PlanStep) -> bool:
+def _names_tool(agent: AgentSpec, step: PlanStep, record: TapRecord) -> bool:
     """Return whether the payload of a run is about the tool of a step."""
     for form in _forms(agent):
         name = record.payload.get(_payload_key(form, "tool_name"))

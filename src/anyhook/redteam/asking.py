@@ -23,7 +23,7 @@ from anyhook.backtest.sources import EventRow
 from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
-from anyhook.history.verdicts import DENYING, NO_VERDICT, verdict_of
+from anyhook.history.verdicts import DENYING, NO_VERDICT, reason_of, verdict_of
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec, HookDefinition, handlers_of
 from anyhook.model.diagnostics import Place
@@ -154,11 +154,11 @@ class Asker:
         """Return a question in a session of its own, with the paths that files have inside."""
         payloads: list[Payload] = []
         for payload in question:
-            own = {
-                name: f"session-{number}" if value == SESSION["session_id"] else value
-                for name, value in payload.items()
-            }
-            payloads.append(self._sandbox.inside(own))
+            members = dict(payload)
+            for name, value in payload.items():
+                if value == SESSION["session_id"]:
+                    members[name] = f"session-{number}"
+            payloads.append(self._sandbox.inside(members))
         return tuple(payloads)
 
     def examples(self) -> list[Example]:
@@ -218,17 +218,17 @@ def answer_questions(
         process = os.fork()
         if not process:
             os.close(reader)
-            done = _answer_some(run, hook, questions[position:], failures)
-            os.write(writer, str(done).encode())
+            answered = _answer_some(run, hook, questions[position:], failures)
+            os.write(writer, str(answered).encode())
             os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as stream:
-            done = int(stream.read() or 0)
+            answered = int(stream.read() or 0)
         _, status = os.waitpid(process, 0)
-        if status or not done:
+        if status or not answered:
             # The caller learns at which question this process ends.
             os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-        position += done
+        position += answered
 
 
 def _answer_some(
@@ -257,17 +257,17 @@ def _answer_some(
 def _answer(hook: _Hook, question: Question, failure: Failure | None) -> TrialAnswer:
     started = time.perf_counter()
     answer = TrialAnswer()
-    errors: list[str] = []
+    error = ""
+    last = len(question) - 1
     for number, payload in enumerate(question):
-        is_last = number == len(question) - 1
-        opinion = hook.answer(payload, failure if is_last else None)
+        failure_now = failure if number == last else None
+        opinion = hook.answer(payload, failure_now)
         record = opinion.decision
-        errors += [opinion.crash] if opinion.crash else []
-        reason = str(record.get("reason") or record.get("stop_reason") or "")
-        answer = TrialAnswer(verdict_of(record), reason)
+        error = error or opinion.crash
+        answer = TrialAnswer(verdict_of(record), reason_of(record))
         if answer.is_stopped:
             break
-    return answer._replace(seconds=time.perf_counter() - started, error=errors[0] if errors else "")
+    return answer._replace(seconds=time.perf_counter() - started, error=error)
 
 
 class _Hook(Protocol):
@@ -329,8 +329,8 @@ class _Command:
             return _NOTHING._replace(crash=failure.problem)
         event, _ = decode_event(self._agent, payload)
         decision = self._engine.dispatch(event)
-        errors = [error for error in map(crash_of, decision.results) if error]
-        return Opinion(answer_record(decision), crash=errors[0] if errors else "")
+        error = next(filter(None, map(crash_of, decision.results)), "")
+        return Opinion(answer_record(decision), crash=error)
 
     def has_changed(self) -> bool:
         return False

@@ -87,18 +87,12 @@ def _variants(example: Example, tools: dict[str, None], texts: Sequence[str]) ->
 
 def _with_other_items(source: str, examples: Sequence[Example]) -> Iterator[Example]:
     """Yield examples with an item of a list or pattern of the file in the place of another one."""
-    texts = [
-        (example, name, value)
-        for example in examples
-        for name, value in (example.fields.get("tool_input") or {}).items()
-        if isinstance(value, str)
-    ]
+    texts: list[tuple[Example, str, str]] = []
+    for example in examples:
+        arguments = example.fields.get("tool_input") or {}
+        texts += [(example, n, value) for n, value in arguments.items() if isinstance(value, str)]
     for node in ast.walk(ast.parse(source)):
-        parts = node.elts if isinstance(node, ast.Set | ast.List | ast.Tuple) else [node]
-        values = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
-        items = (
-            list(filter(None, values)) if len(values) > 1 else _ALTERNATIVE.findall("".join(values))
-        )
+        items = _items_of(node)
         for item in items:
             expected: Counter[str] = Counter()
             for example, name, text in texts:
@@ -108,6 +102,19 @@ def _with_other_items(source: str, examples: Sequence[Example]) -> Iterator[Exam
                 expected[example.expect] += 1
                 arguments = {**example.fields["tool_input"], name: text.replace(other, item)}
                 yield _call(example.event, str(example.fields["tool_name"]), arguments)
+
+
+def _items_of(node: ast.AST) -> list[str]:
+    """Return the texts of a list, or the alternatives of a pattern."""
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.Set | ast.List | ast.Tuple):
+        parts = node.elts
+    elif isinstance(node, ast.Constant):
+        parts = [node]
+    values = [str(part.value) for part in parts if isinstance(part, ast.Constant)]
+    if len(values) > 1:
+        return list(filter(None, values))
+    return _ALTERNATIVE.findall("".join(values))
 
 
 def _near(text: str) -> tuple[str, ...]:

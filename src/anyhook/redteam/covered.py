@@ -15,6 +15,7 @@ from anyhook.agents.payloads import decode_event
 from anyhook.authoring.inspect import CALLS
 from anyhook.authoring.load import load_hooks
 from anyhook.authoring.process_exit import Deadline
+from anyhook.redteam.mutants import called_name
 from anyhook.testing.examples import run_example
 
 if TYPE_CHECKING:
@@ -86,12 +87,7 @@ def rules_of(source: str) -> list[Rule]:
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         for statement in _simple_statements(function):
-            names = {
-                getattr(call.func, "id", None) or getattr(call.func, "attr", None)
-                for call in ast.walk(statement)
-                if isinstance(call, ast.Call)
-            }
-            if names & ANSWERS:
+            if any(called_name(node) in ANSWERS for node in ast.walk(statement)):
                 line = statement.lineno
                 rules.setdefault(line, Rule(line, lines[line - 1].strip(), function.name))
     return [rules[line] for line in sorted(rules)]

@@ -136,6 +136,10 @@ _SAME_EFFECT = {
 def options(line: Line) -> Iterator[str]:
     """Write options in another order or form."""
     program, words = line.values[0].rpartition("/")[2], line.words
+
+    def put(*arguments: str) -> str:
+        return line.put(" ".join([words[0], *arguments]))
+
     flags = [n for n, word in enumerate(words) if n and re.fullmatch(r"-[a-zA-Z]+", word)]
     for number in flags:
         letters = words[number][1:]
@@ -148,20 +152,21 @@ def options(line: Line) -> Iterator[str]:
             forms.append([f"-{letters.replace('r', 'R')}"])
             forms.append([f"-{letters.replace('f', '')}"])
         for form in forms:
-            yield line.put(" ".join([words[0], *before, *form, *behind]))
-            yield line.put(" ".join([words[0], *before, *behind, *form]))
+            yield put(*before, *form, *behind)
+            yield put(*before, *behind, *form)
     for number, word in enumerate(words):
         if number and re.fullmatch(r"--[a-z-]{4,}", word):
             for length in range(len(word) - 1, 4, -1):
                 yield line.with_word(number, word[:length])
             rest = [*words[1:number], *words[number + 1 :]]
-            yield line.put(" ".join([words[0], *rest, word]))
-            yield line.put(" ".join([words[0], word, *rest]))
+            yield put(*rest, word)
+            yield put(word, *rest)
     for extra in _EXTRA.get(program, ()):
-        yield line.put(" ".join([words[0], extra, *words[1:]]))
+        yield put(extra, *words[1:])
     operands = [n for n, word in enumerate(words) if n and not word.startswith("-")]
     if operands and program != "git":
-        yield line.put(" ".join([*words[: operands[0]], "--", *words[operands[0] :]]))
+        first = operands[0]
+        yield put(*words[1:first], "--", *words[first:])
     if program == "git":
         yield from _git_options(line)
 
@@ -247,10 +252,12 @@ def directories(line: Line) -> Iterator[str]:
         other = line.with_word(number, name)
         yield f"cd {parent} && {other}"
         yield f"cd {parent}; {other}"
-        yield f"cd {os.path.relpath(parent, line.project)} && {line.with_word(number, f'./{name}')}"
+        relative = os.path.relpath(parent, line.project)
+        yield f"cd {relative} && {line.with_word(number, f'./{name}')}"
         yield f"pushd {parent} >/dev/null; {other}"
         yield f"(cd {parent} && {other})"
-        yield line.put(f"env -C {parent} {program} {shlex.join([*line.values[1:number], name])}")
+        arguments = shlex.join([*line.values[1:number], name])
+        yield line.put(f"env -C {parent} {program} {arguments}")
         yield f"cd / && {line.with_word(number, target[1:])}"
         yield f"cd {target} && {line.with_word(number, f'../{name}')}"
         yield f"cd {target} && {line.with_word(number, '$PWD')}"

@@ -123,7 +123,8 @@ def read_set(path: Path) -> LabelledSet:
     for place, _, row in read_rows(path):
         calls.append(_read_row(place, row))
         commit = f"version {__version__}" if path == OWN_SET else str(row.get("commit", ""))
-        origins[Origin(str(row.get("source", "")), commit, str(row.get("license", "")))] += 1
+        origin = Origin(str(row.get("source", "")), commit, str(row.get("license", "")))
+        origins[origin] += 1
     if not calls:
         raise UsageError(f"{path} has no rows; write one like {_EXAMPLE}")
     return LabelledSet(path, calls, origins)

@@ -276,7 +276,9 @@ def _drop_matcher(source: _Source, node: ast.AST) -> Iterator[Edit]:
 
 def _remove_subject(source: _Source, node: ast.AST) -> Iterator[Edit]:
     for _, subjects in _matchers(node):
-        for number, subject in enumerate(subjects if len(subjects) > 1 else ()):
+        if len(subjects) == 1:
+            continue
+        for number, subject in enumerate(subjects):
             if number + 1 < len(subjects):
                 yield Edit(source.start(subject), source.start(subjects[number + 1]), "")
             else:
@@ -286,7 +288,9 @@ def _remove_subject(source: _Source, node: ast.AST) -> Iterator[Edit]:
 def _remove_return(source: _Source, node: ast.AST) -> Iterator[Edit]:
     for field in ("body", "orelse", "finalbody"):
         statements = getattr(node, field, [])
-        for statement in statements if isinstance(statements, list) else ():
+        if not isinstance(statements, list):  # the body of a `lambda` is one expression
+            continue
+        for statement in statements:
             if not isinstance(statement, ast.Return) or statement.value is None:
                 continue
             # `if …: return deny()` alone is what `rule-removed` changes.
@@ -354,7 +358,7 @@ def _nodes_of(module: ast.Module) -> Iterator[ast.AST]:
     makers = {"example"}
     for statement in module.body:
         # Statements with examples, functions that add some, and the calls of these.
-        if makers.isdisjoint(map(_called_name, ast.walk(statement))):
+        if makers.isdisjoint(map(called_name, ast.walk(statement))):
             if not _is_untouched(statement):
                 yield from _nodes(statement)
         elif isinstance(statement, ast.FunctionDef):
@@ -379,11 +383,11 @@ def _is_untouched(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):  # `A, B = "a", "b"`
         return isinstance(node.value, ast.Tuple)
-    is_of_people = _called_name(node) in UNTOUCHED_CALLS
+    is_of_people = called_name(node) in UNTOUCHED_CALLS
     return is_of_people or isinstance(node, ast.Import | ast.ImportFrom | ast.JoinedStr)
 
 
-def _called_name(node: ast.AST) -> str:
+def called_name(node: ast.AST) -> str:
     """Return the name of the function or method that a call names; empty for other nodes."""
     function = node.func if isinstance(node, ast.Call) else None
     return getattr(function, "id", "") or getattr(function, "attr", "")
@@ -420,7 +424,9 @@ def _content(code: CodeType) -> tuple[Any, ...]:
     """Return what a code object does, without its lines."""
     constants: list[Any] = []
     for value in code.co_consts:
-        is_code = hasattr(value, "co_code")
-        constants.append(_content(value) if is_code else (type(value).__name__, repr(value)))
+        constant: tuple[Any, ...] = (type(value).__name__, repr(value))
+        if hasattr(value, "co_code"):
+            constant = _content(value)
+        constants.append(constant)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return (code.co_code, tuple(constants), names, code.co_flags, code.co_exceptiontable)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from anyhook.errors import RunEndedError, SandboxError
@@ -48,7 +49,9 @@ class Oracle:
                 raise SandboxError(f"nothing can be proved in {path}, a directory of the system")
         texts = list(lines)
         self.scene = make_scene(project, home, texts)
-        programs = {word for text in texts for word in split_tokens(text) if _NAME.fullmatch(word)}
+        programs: set[str] = set()
+        for text in texts:
+            programs.update(filter(_NAME.fullmatch, split_tokens(text)))
         world = world_of(programs, (project, home, *self.scene.roots))
         self._sandbox = Sandbox(project, home, environ={}, programs=world, discards_output=True)
         self.shells = installed_shells()
@@ -79,9 +82,9 @@ class Oracle:
         for plain, others in groups.items():
             words = split_tokens(plain.line)
             programs = [word for word in words if _NAME.fullmatch(word)]
-            own = [name for name in programs if name not in HELPERS] + programs[:1]
+            own_programs = [name for name in programs if name not in HELPERS] + programs[:1]
             # First records are compared, then effects.
-            views = (stubs_for_records(own), stubs_for_effects(programs))
+            views = (stubs_for_records(own_programs), stubs_for_effects(programs))
             tasks.append(Task(plain, tuple(others), shell, views, "git" in words))
         # The files are made anew when the next task needs others.
         tasks.sort(key=lambda task: task.has_repository)
@@ -149,11 +152,10 @@ def make_scene(project: str, home: str, lines: Iterable[str]) -> Scene:
                 else:
                     files.setdefault(path, f"content of {path}\n")
     # There is no file where a directory is needed.
-    files = {
-        path: content
-        for path, content in files.items()
-        if not any(other.startswith(f"{path}/") for other in files)
-    }
+    directories: set[str] = set()
+    for path in files:
+        directories.update(map(str, PurePosixPath(path).parents))
+    files = {path: content for path, content in files.items() if path not in directories}
     tops = {f"/{path.split('/')[1]}" for path in files}
     roots = tuple(sorted({*_SYSTEM_ROOTS, *tops}))
     return Scene(project, home, files, roots)
@@ -170,4 +172,6 @@ def _path_of(word: str, directory: str, home: str) -> str:
     path = os.path.normpath(os.path.join(directory, word.rstrip("*") or "."))
     if word.endswith("*"):
         path = f"{path}/entry" if word.endswith("/*") else f"{path}1"
-    return "" if path.startswith(_UNWRITABLE) or path == "/" else path
+    if path.startswith(_UNWRITABLE) or path == "/":
+        return ""
+    return path

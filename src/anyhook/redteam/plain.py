@@ -70,7 +70,9 @@ def plain_of(tool: str, arguments: dict[str, Any], source: str) -> Plain | None:
     call = Call(tool, arguments)
     if tool == "shell":
         line = arguments.get("command")
-        return Plain(call, source, Act(line)) if isinstance(line, str) and line.strip() else None
+        if not isinstance(line, str) or not line.strip():
+            return None
+        return Plain(call, source, Act(line))
     path, content = arguments.get("file_path"), arguments.get("content")
     if not isinstance(path, str) or not path:
         return None

@@ -105,8 +105,8 @@ def stubs_for_records(programs: Iterable[str]) -> tuple[str, ...]:
 
 def stubs_for_effects(programs: Iterable[str]) -> tuple[str, ...]:
     """Return the programs that are stubs where effects on files are compared."""
-    own = set(programs) - HELPERS - CHANGING - PRIVILEGED - set(SHELLS) - {"sh"}
-    return tuple(sorted(OTHERS | NETWORK | own))
+    named = set(programs) - HELPERS - CHANGING - PRIVILEGED - set(SHELLS) - {"sh"}
+    return tuple(sorted(OTHERS | NETWORK | named))
 
 
 def world_of(names: Iterable[str], directories: Iterable[str]) -> BarePrograms:

@@ -40,8 +40,12 @@ def claimed_families(_run: SandboxRun, path: str) -> list[str]:
     if hooks.families or not hooks.functions:
         return list(hooks.families)
     module = sys.modules.get(hooks.functions[0].function.__module__)
-    line = _FAMILIES.search(module.__doc__ or "") if module else None
-    return [name.strip() for name in line[1].split(",")] if line else []
+    if module is None:
+        return []
+    line = _FAMILIES.search(module.__doc__ or "")
+    if line is None:
+        return []
+    return [name.strip() for name in line[1].split(",")]
 
 
 class Interval(NamedTuple):

@@ -28,11 +28,7 @@ WRONG_VALUES: tuple[Any, ...] = (None, 7, True, [], {}, [["rm"]], {"command": "l
 class Escape:
     """A call that does what a guard stops, and passes it."""
 
-    of: str
-    """What the guard stops."""
-    command: str
-    """The spelling that passes."""
-    class_name: str
+    variant: Variant
     shell: str
     """The shell in which it was proved."""
     hook: str
@@ -40,7 +36,21 @@ class Escape:
     """Whether running both has shown that they do the same."""
     error: str
     """Why the hook failed on it; empty if it did not."""
-    variant: Variant
+
+    @property
+    def of(self) -> str:
+        """What the guard stops."""
+        return self.variant.plain.text
+
+    @property
+    def command(self) -> str:
+        """The spelling that passes."""
+        return self.variant.spelling.text
+
+    @property
+    def class_name(self) -> str:
+        """Its class of spellings."""
+        return self.variant.class_name
 
 
 @dataclass(slots=True)
@@ -77,7 +87,10 @@ class Attempt:
     @property
     def escapes(self) -> list[Escape]:
         """All escapes, by class."""
-        return [escape for result in self.classes.values() for escape in result.escapes]
+        escapes: list[Escape] = []
+        for result in self.classes.values():
+            escapes += result.escapes
+        return escapes
 
 
 @dataclass(slots=True)
@@ -132,7 +145,8 @@ class Search:
                     asked.append(plain)
                     questions.append(question)
             for plain, answer in zip(asked, self._asker.ask(questions), strict=True):
-                (result.denied if answer.is_stopped else result.not_denied).append(plain)
+                plains_here = result.denied if answer.is_stopped else result.not_denied
+                plains_here.append(plain)
             if "list of words" in self._classes:
                 _try_wrong_values(self._asker, result)
             self._ask_variants()
@@ -161,10 +175,10 @@ class Search:
                 if question is not None:
                     variants.append(variant)
                     questions.append(question)
-        done = 0
+        answered = 0
 
         def count(number: int, answer: TrialAnswer) -> None:
-            nonlocal done
+            nonlocal answered
             variant = variants[number]
             counts = self._result.classes.setdefault(variant.class_name, ClassResult())
             counts.tried += 1
@@ -172,8 +186,8 @@ class Search:
             counts.denied += answer.is_stopped and answer.outcome != ASKED
             if not answer.is_stopped:
                 self._passed.append((variant, answer))
-            done += 1
-            self._on_progress(Progress("asking", done, len(variants)))
+            answered += 1
+            self._on_progress(Progress("asking", answered, len(variants)))
 
         self._asker.ask(questions, on_answer=count)
 
@@ -191,13 +205,13 @@ class Search:
             for variant, answer in passed:
                 self._add(variant, answer, is_proved=False)
             return
-        done = 0
+        compared = 0
 
         def take(number: int, is_proved: bool) -> None:
-            nonlocal done
+            nonlocal compared
             self._add(*passed[number], is_proved=is_proved)
-            done += 1
-            self._on_progress(Progress("proving", done, len(passed)))
+            compared += 1
+            self._on_progress(Progress("proving", compared, len(passed)))
 
         with closing(oracle):
             pairs = [(variant.plain.act, variant.spelling.act) for variant, _ in passed]
@@ -210,18 +224,8 @@ class Search:
         if result.can_prove and not is_proved:
             counts.unproved += 1
             return
-        counts.escapes.append(
-            Escape(
-                of=variant.plain.text,
-                command=variant.spelling.text,
-                class_name=variant.class_name,
-                shell=self._shell,
-                hook=result.hook,
-                is_proved=is_proved,
-                error=answer.error,
-                variant=variant,
-            )
-        )
+        escape = Escape(variant, self._shell, result.hook, is_proved, answer.error)
+        counts.escapes.append(escape)
 
 
 def question_of(asker: Asker, calls: Sequence[Call]) -> Question | None:
@@ -271,7 +275,6 @@ def totals(result: Attempt) -> Counter[str]:
             tried=counts.tried,
             denied=counts.denied,
             asked=counts.asked,
-            escapes=len(counts.escapes),
             unproved=counts.unproved,
         )
     return sums

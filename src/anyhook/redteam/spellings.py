@@ -127,11 +127,13 @@ def sentence_for(plain: Plain) -> str:
     program, rest = words[0].rpartition("/")[2], words[1:]
     operands = [word for word in rest if not word.startswith("-") and re.match(r"[\w./~$]", word)]
     paths: list[str] = []
-    for path in operands:
+    for operand in operands:
+        path = operand
         is_file = re.search(r"\w\.\w+$", path) or path.rstrip("/") in ("", "~", "*")
         # Another path may be a directory.
-        pattern = path if is_file or "*" in path else f"{path.rstrip('/')}/**"
-        paths.append(json.dumps(pattern))
+        if not is_file and "*" not in path:
+            path = f"{path.rstrip('/')}/**"
+        paths.append(json.dumps(path))
     hosts = re.findall(r"https?://([\w.-]+)", plain.text)
     targets = re.findall(r">>?\s*([\w./~-]+)", plain.text)
     if program in ("rm", "rmdir", "unlink", "shred", "find") and paths:

@@ -49,7 +49,9 @@ class Forms:
     def __call__(self, line: Line) -> Iterator[str]:
         """Yield a line in these forms."""
         fields = _Fields(line)
-        for number in line.bare_words()[: self.max_words] if self.words else ():
+        # Without forms of words, no word is put in.
+        numbers = line.bare_words()[: self.max_words] if self.words else []
+        for number in numbers:
             fields.set_word(line.words[number])
             for form in self.words:
                 prefix, word = form if isinstance(form, tuple) else ("", form)

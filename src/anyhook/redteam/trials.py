@@ -35,6 +35,7 @@ LIMIT = 60.0
 TESTING, COMPARING = range(2)
 """The steps of a process that tries a changed file."""
 FAILED = "failed"
+KILLED, SURVIVED, NOT_TRIED = "killed", "survived", "not tried"
 MIN_REPEATED = 20
 """Characters from which on a text of one character is written as a product."""
 
@@ -55,6 +56,20 @@ class Noticed(NamedTuple):
     proposal: str = ""
     """Of a change that no test noticed: the line of an example that notices it, which was tried;
     empty if no such call was found."""
+
+
+class TriedMutant(NamedTuple):
+    """A changed file, and what came of it; `None` if it was not tried."""
+
+    mutant: Mutant
+    noticed: Noticed | None
+
+    @property
+    def status(self) -> str:
+        """`killed` if a test noticed the change, else `survived`, or `not tried`."""
+        if self.noticed is None:
+            return NOT_TRIED
+        return KILLED if self.noticed.by else SURVIVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +101,7 @@ def plan_trials(
         UsageError: If it is not a hook file, or cannot be imported.
     """
     inside = sandbox.inside(str(path))
-    more = tuple(example for case in cases if (example := example_of(case)) is not None)
+    more = tuple(filter(None, map(example_of, cases)))
     examples, results = sandbox.run(run_tests, inside, list(agents), more)
     tests: list[PassedTest] = []
     failed: list[tuple[str, str]] = []
@@ -107,9 +122,11 @@ def example_of(case: Case) -> Example | None:
     """Return a case as an example of a hook file; `None` for a payload of one agent."""
     if case.payload is not None:
         return None
-    fields = {**case.fields, **({} if case.tool else case.input)}
+    fields = dict(case.fields)
     if case.tool:
         fields |= {"tool_name": case.tool, "tool_input": dict(case.input)}
+    else:
+        fields |= case.input
     return Example(
         event=case.event,
         fields=fields,
@@ -183,7 +200,8 @@ def _try(sandbox: Sandbox, plan: TrialPlan, mutant: Mutant) -> Noticed:
     except RunEndedError as error:
         if error.step == COMPARING:  # every test has passed
             return Noticed()
-        return Noticed("it ran out of time" if error.is_late else "its process ended")
+        reason = "it ran out of time" if error.is_late else "its process ended"
+        return Noticed(reason)
     except UsageError as error:
         return Noticed(str(error).partition("\n")[0])
 
@@ -308,7 +326,8 @@ class Kept:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             is_new = len(self.results) <= 1
-            with self.path.open("w" if is_new else "a", encoding="utf-8") as file:
+            mode = "w" if is_new else "a"
+            with self.path.open(mode, encoding="utf-8") as file:
                 if is_new:
                     file.write(json.dumps(self._digest) + "\n")
                 file.write(json.dumps([key, *noticed]) + "\n")

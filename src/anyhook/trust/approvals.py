@@ -129,7 +129,7 @@ class Approvals:
         Raises:
             OSError: If it cannot be written.
         """
-        self._write("pending", call.id, _call_json(call))
+        self._write("pending", call.id, call)
         paths = list(self._files("pending"))
         if len(paths) > MAX_KEPT:
             for path in sorted(paths, key=_modified)[:-MAX_PENDING]:
@@ -150,7 +150,7 @@ class Approvals:
         used = approval.replace(used=time.time())
         try:
             # Two calls at once, or a file that was put back: only the first one makes this file.
-            self._write("used", approval.nonce, _approval_json(used), is_new=True)
+            self._write("used", approval.nonce, used, is_new=True)
         except FileExistsError:
             return None
         _remove(path)
@@ -165,7 +165,7 @@ class Approvals:
         calls: list[DeniedCall] = []
         for path in self._files("pending"):
             content = read_json_object(path, MAX_SIZE)
-            call = None if content is None else _call_of(content)
+            call = _call_of(content) if content is not None else None
             if call is not None and call.time >= oldest:
                 calls.append(call)
         return sorted(calls, key=lambda call: call.time, reverse=True)[:MAX_PENDING]
@@ -204,7 +204,7 @@ class Approvals:
             uptime=time.monotonic(),
             terminal=terminal,
         )
-        self._write("granted", call.digest, _approval_json(approval))
+        self._write("granted", call.digest, approval)
         oldest = time.time() - KEPT_SECONDS
         for kind in ("pending", "granted", "used"):
             for path in self._files(kind):
@@ -234,11 +234,10 @@ class Approvals:
         approvals = [_read_approval(path) for path in self._files(kind)]
         return [approval for approval in approvals if approval is not None]
 
-    def _write(
-        self, kind: str, name: str, content: Mapping[str, Any], *, is_new: bool = False
-    ) -> None:
+    def _write(self, kind: str, name: str, record: Record, *, is_new: bool = False) -> None:
         path = self._path(kind, name)
-        text = json.dumps(content, indent=1).encode("utf-8", "backslashreplace")
+        content = json.dumps(record, indent=1, default=Record.as_dict)
+        text = content.encode("utf-8", "backslashreplace")
         for directory in (self._directory, os.path.dirname(path)):
             os.makedirs(directory, mode=0o700, exist_ok=True)
         if is_new:
@@ -285,15 +284,6 @@ def _remove(path: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _call_json(call: DeniedCall) -> dict[str, Any]:
-    return {name: getattr(call, name) for name in DeniedCall.record_fields}
-
-
-def _approval_json(approval: Approval) -> dict[str, Any]:
-    members = {name: getattr(approval, name) for name in Approval.record_fields}
-    return members | {"call": _call_json(approval.call)}
 
 
 def _call_of(content: Mapping[str, Any]) -> DeniedCall | None:

@@ -131,7 +131,8 @@ class CodeText:
         self.loaded |= names
         self.hold_directory(word.text)
         if is_vague(word.text):
-            self.add_computed(source, word.text if names else source)
+            operand = word.text if names else source
+            self.add_computed(source, operand)
         elif not word.text.startswith(("/", "~")):
             self.operands.add(word.text)
 

@@ -116,7 +116,8 @@ class _Reader:
             self._read_shell(_expand_assignments(text), depth)
             self._read_here_documents(text, depth)
         # A shell script may hold programs of every language in quotes.
-        languages = _EMBEDDED if language is SHELL and depth == 0 else (language,)
+        is_script = language is SHELL and depth == 0
+        languages = _EMBEDDED if is_script else (language,)
         for statement in _statements(text, language.comment):
             for row in languages:
                 self._read_statement(statement, row, depth, is_embedded=row is not language)
@@ -133,8 +134,10 @@ class _Reader:
             self.code.loaded |= names
         if row.loads.search(statement):
             names = names or names_in(statement)
-            is_import = row is PYTHON and not is_embedded and _IMPORT.match(statement) is not None
-            (self.code.imported if is_import else self.code.loaded).update(names)
+            loaded = self.code.loaded
+            if row is PYTHON and not is_embedded and _IMPORT.match(statement):
+                loaded = self.code.imported
+            loaded.update(names)
             if row is DATA:
                 self.code.names |= names
             self.code.entered.update(_RELATIVE_DIRECTORY.findall(statement))
@@ -149,12 +152,15 @@ class _Reader:
 
     def _read_loaded_value(self, statement: str, argument: str) -> None:
         string = re.match(rf"\s*(?:open\s*\(\s*)?({_STRING})", argument)
-        is_literal = string is not None and not _INTERPOLATION.search(string[1])
-        if is_literal and not _CONTINUES.match(argument, string.end() if string else 0):
-            return
+        if string is not None and not _INTERPOLATION.search(string[1]):
+            is_whole = not _CONTINUES.match(argument, string.end())
+            if is_whole:
+                return
         for text in re.findall(_STRING, statement[:MAX_ARGUMENTS]):
             content = text.strip("\"'`")
-            self.code.hold_directory(f"{content}*" if content.endswith("/") else content)
+            if content.endswith("/"):
+                content += "*"
+            self.code.hold_directory(content)
         self.code.add_computed(statement, statement)
 
     # --- command lines -----------------------------------------------------------------------
@@ -314,7 +320,9 @@ class _Reader:
         takes_value = is_code or option in FILE_OPTIONS or option in VALUE_OPTIONS
         value = next(words, None) if takes_value else None
         if option.startswith("-I"):
-            code.searched |= names_in(f"{option} {value.text if value else ''}")
+            code.searched |= names_in(option)
+            if value is not None:
+                code.searched |= names_in(value.text)
         is_module = option.startswith("-m") and language is not SHELL
         code.searches_start |= is_module
         if value is None or option in VALUE_OPTIONS:

@@ -40,7 +40,10 @@ def without_examples(text: str) -> str:
     others: set[int] = set()
     for statement in statements:
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-        (examples if _only_adds_examples(statement, helpers) else others).update(lines)
+        if _only_adds_examples(statement, helpers):
+            examples.update(lines)
+        else:
+            others.update(lines)
     numbered = enumerate(_NEWLINE.split(text), start=1)
     return "\n".join(line for number, line in numbered if number not in examples - others)
 

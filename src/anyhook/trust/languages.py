@@ -196,17 +196,15 @@ DATA = Language(
 """Files that say what a directory stands for, such as `package.json`."""
 
 LANGUAGES = (SHELL, PYTHON, JAVASCRIPT, RUBY, PERL, PHP, LUA, POWERSHELL, OTHER, DATA)
-_BY_SUFFIX = {suffix: language for language in LANGUAGES for suffix in language.suffixes}
-_BY_PROGRAM = {name: language for language in LANGUAGES for name in language.programs}
+_BY_SUFFIX: dict[str, Language] = {}
+_BY_PROGRAM: dict[str, Language] = {}
+for _language in LANGUAGES:
+    _BY_SUFFIX |= dict.fromkeys(_language.suffixes, _language)
+    _BY_PROGRAM |= dict.fromkeys(_language.programs, _language)
 _VERSION = expression(r"(?<=[a-z])[\d.]+(?:\.exe)?\Z")
 
-CODE_SUFFIXES = frozenset(
-    suffix
-    for language in LANGUAGES
-    if language is not DATA
-    for suffix in language.suffixes
-    if suffix != ".env"
-) | frozenset(".pyc .so .pyd .node .wasm .jar .dll .dylib .bat .cmd".split())
+_BINARY_SUFFIXES = frozenset(".pyc .so .pyd .node .wasm .jar .dll .dylib .bat .cmd".split())
+CODE_SUFFIXES = _BINARY_SUFFIXES | (_BY_SUFFIX.keys() - {".env", *DATA.suffixes})
 """Suffixes of files that interpreters load by a name without a suffix, or that people source."""
 
 FILE_OPTIONS = frozenset(

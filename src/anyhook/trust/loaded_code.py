@@ -92,7 +92,9 @@ class LoadedCode:
             return
         text = os.fsdecode(path)
         if not is_installed(text) and not text.endswith(".pyc"):
-            paths.add(text if os.path.isabs(text) else os.path.abspath(text))
+            if not os.path.isabs(text):
+                text = os.path.abspath(text)
+            paths.add(text)
 
     def files(self) -> LoadedFiles:
         """Return the existing files that were noted."""

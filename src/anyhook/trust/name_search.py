@@ -45,7 +45,7 @@ MAX_ENTRIES = 5_000
 """Entries of a directory that are looked at."""
 MAX_MENTIONED = 4
 """Files and directories that are listed with a statement."""
-_ALL_ENTRIES = frozenset(entry for language in LANGUAGES for entry in language.entries)
+_ALL_ENTRIES = frozenset().union(*[language.entries for language in LANGUAGES])
 _SEARCHES_UPWARDS = frozenset({SHELL, JAVASCRIPT})
 """Languages whose scripts name modules by paths, which may lead to any directory above."""
 
@@ -125,7 +125,8 @@ def _list(directory: str) -> Listing:
                 is_truncated = number >= MAX_ENTRIES
                 if is_truncated:
                     break
-                (directories if entry.is_dir() else files).add(entry.name)
+                names = directories if entry.is_dir() else files
+                names.add(entry.name)
     except OSError:
         pass
     for name in files:
@@ -257,7 +258,9 @@ class NameSearch:
 
     def _mention(self, directory: str, name: str) -> None:
         path = os.path.relpath(os.path.join(directory, name), self.project)
-        self._mentioned.setdefault(name.rstrip("/"), path + ("/" if name.endswith("/") else ""))
+        if name.endswith("/"):
+            path += "/"
+        self._mentioned.setdefault(name.rstrip("/"), path)
 
     def _is_loaded(self, directory: str, name: str, depth: int) -> bool:
         code = self.code

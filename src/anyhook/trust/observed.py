@@ -85,9 +85,9 @@ def add_observed(
     Raises:
         OSError: If they cannot be written, or another process holds them.
     """
-    own = _OwnFiles(hook_file)
-    new_code = own.code(code)
-    new_data = own.data(data)
+    own_files = _OwnFiles(hook_file)
+    new_code = own_files.code(code)
+    new_data = own_files.data(data)
     if not new_code and not new_data:
         return
     file = observed_file(hook_file, environ)
@@ -155,7 +155,7 @@ class _OwnFiles:
 
     def code(self, paths: Iterable[str]) -> list[str]:
         """Return the code that a project may hold, with real paths, in order."""
-        own: set[str] = set()
+        real_paths: set[str] = set()
         for path in paths:
             real = os.path.realpath(path)
             if real == self._hook_file or is_installed(real):
@@ -164,8 +164,8 @@ class _OwnFiles:
             is_temporary = real.startswith(self._temporary) and self._temporary.startswith(common)
             parts = real.removeprefix(common).split(os.sep)
             if not is_temporary and _IGNORED_PARTS.isdisjoint(parts):
-                own.add(real)
-        return sorted(own)
+                real_paths.add(real)
+        return sorted(real_paths)
 
     def data(self, paths: Iterable[str]) -> list[str]:
         """Return the data near the hook file, with real paths, in order."""

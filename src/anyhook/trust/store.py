@@ -40,7 +40,9 @@ class TrustStore:
     """
 
     def __init__(self, directory: str | os.PathLike[str] | None = None) -> None:
-        self.directory = Path(data_directory() / "trust" if directory is None else directory)
+        if directory is None:
+            directory = data_directory() / "trust"
+        self.directory = Path(directory)
 
     def identity(self, project: Path) -> FileIdentity:
         """Return the identity of the file about a project, which changes with its content."""
@@ -110,7 +112,9 @@ class TrustStore:
                 if keep_others or _agent_of(entry) != agent:
                     entries.setdefault(key, entry)
             _write(file, project, entries, {**trees, **recorded.trees})
-        texts = [script.text or "" for subject in subjects for script in subject.scripts]
+        texts: list[str] = []
+        for subject in subjects:
+            texts += [script.text or "" for script in subject.scripts]
         start_record(project, {subject.handler.place.file for subject in subjects}, texts)
 
     def forget(

@@ -157,8 +157,8 @@ class SubjectReader:
             observed = read_observed(file)
             directory = Path(os.path.realpath(script)).parent
             for path, date in observed.code.items():
-                own = Path(path)
-                if own.is_relative_to(self.project) or own.is_relative_to(directory):
+                loaded = Path(path)
+                if loaded.is_relative_to(self.project) or loaded.is_relative_to(directory):
                     runs.code[path] = date
                 else:
                     runs.unclear.append(f"{path}, which {script.name} was seen to load")
@@ -232,7 +232,8 @@ def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
     for path in paths:
         identity = identity_of(path)
         bytes_left -= identity[2] if identity else 0
-        scripts[path] = read_script(path, MAX_SCRIPT_SIZE if bytes_left >= 0 else 0)
+        limit = MAX_SCRIPT_SIZE if bytes_left >= 0 else 0
+        scripts[path] = read_script(path, limit)
     return scripts
 
 

@@ -7,11 +7,12 @@ import os
 import stat
 import sys
 
+from anyhook._help import USAGE
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-USAGE = 64
 NOT_FOUND = 127
 PYTHON = "--python"
 

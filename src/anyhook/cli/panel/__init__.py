@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 
 from anyhook.cli import OK
-from anyhook.cli.options import HERE, AgentName, Project
-from anyhook.errors import MissingLibraryError, UsageError
+from anyhook.cli.options import HERE, AgentName, Project, extra_required
+from anyhook.errors import UsageError
 
 
 def hooks(project: Project = HERE, agent: AgentName = None) -> int:
@@ -23,16 +23,10 @@ def hooks(project: Project = HERE, agent: AgentName = None) -> int:
         anyhook hooks
         anyhook hooks --project ~/code/app --agent claude
     """
-    try:
+    with extra_required("anyhook hooks", "panel", "; without it: anyhook list"):
         from anyhook.cli.panel.actions import take_snapshot
         from anyhook.cli.panel.app import PanelApp
         from anyhook.cli.panel.state import PanelState
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "textual":
-            raise
-        raise MissingLibraryError(
-            "anyhook hooks", "textual", "panel", "; without it: anyhook list"
-        ) from None
     # textual draws on standard error.
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")

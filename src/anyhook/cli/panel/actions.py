@@ -15,7 +15,7 @@ from anyhook.cli.render import show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
-from anyhook.manage.health import HookHealth, health_of
+from anyhook.manage.health import HookHealth, healths_of
 from anyhook.manage.hooks import HookRow, all_handlers, handlers_named, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import CommandScope, scope_of
@@ -60,12 +60,14 @@ class ActionResult:
 
 def switch_command(hook: PanelHook) -> str:
     """Return the command line that switches a hook: on if it is off, otherwise off."""
-    return _command_for(hook, "disable" if hook.is_on else "enable")
+    command = "disable" if hook.is_on else "enable"
+    return _command_for(hook, command)
 
 
 def shadow_command(hook: PanelHook) -> str:
     """Return the command line that makes a hook a shadow, or lets a shadow decide."""
-    return _command_for(hook, "enable" if hook.handler.shadow else "shadow")
+    command = "enable" if hook.handler.shadow else "shadow"
+    return _command_for(hook, command)
 
 
 def _command_for(hook: PanelHook, command: str) -> str:
@@ -103,11 +105,12 @@ def switched_together(hook: PanelHook) -> list[str]:
     Agents with a list of disabled hooks name them in it, and a name stands for every hook that has
     it. All other hooks are switched by their place.
     """
-    return [
-        show_place(other.place, hook.engine.project_dir)
-        for other in all_handlers(hook.engine)
-        if _is_switched_with(hook, other) and exact_place(other) != exact_place(hook.handler)
-    ]
+    places: list[str] = []
+    for other in all_handlers(hook.engine):
+        is_elsewhere = exact_place(other) != exact_place(hook.handler)
+        if is_elsewhere and _is_switched_with(hook, other):
+            places.append(show_place(other.place, hook.engine.project_dir))
+    return places
 
 
 def switch(hook: PanelHook) -> ActionResult:
@@ -282,12 +285,9 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
     findings = worst_first(find_problems(engines))
     hooks: list[PanelHook] = []
     numbers: dict[HookKey, int] = {}
-    for engine in engines:
+    for engine, engine_health in zip(engines, healths_of(engines, findings), strict=True):
         of_agent: list[PanelHook] = []
         rows, recorder = split_recorder(hook_rows(engine))
-        name_of_agent = engine.agent.name
-        diagnostics = [each.diagnostic for each in findings if each.agent == name_of_agent]
-        engine_health = health_of(engine, diagnostics)
         for row in rows:
             definition = row.definition
             name = row.handler.identifier

@@ -26,14 +26,13 @@ from anyhook.cli.panel.rows import tool_text
 from anyhook.cli.panel.state import PanelScreen, PanelState
 from anyhook.cli.render import outcome_text
 from anyhook.cli.timeline import print_background_results, print_timeline
-from anyhook.engine.compare import differences
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, EventError
 from anyhook.history.describe import show_time, subject_of
 from anyhook.manage.hooks import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
-from anyhook.manage.verdict import verdicts_by_rules
-from anyhook.model.events import Event, UnknownEvent, event_class
+from anyhook.manage.verdict import FiredEvent, fired_event
+from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.history.events import RecordedEvent
-    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.decisions import HandlerResult
 
 
 BACKGROUND_SECONDS = 30.0
@@ -162,18 +161,16 @@ class FireScreen(PanelScreen):
             with tempfile.TemporaryDirectory(prefix="anyhook-") as scratch:
                 async with engine:
                     event = engine.complete(build_event(engine, options, Path(scratch)))
-                    decision = await engine.dispatch(event)
-                    self._show(engine, event, decision, [])
-                    changes = differences(engine, event, decision)
-                    verdict = verdicts_by_rules(engine, event, decision, changes)[0]
+                    fired = fired_event(engine, event, await engine.dispatch(event))
+                    self._show(engine, fired, [])
                     # In a thread, so that the screen is not blocked. Closing the engine, as a
                     # cancelled run does, ends these hooks, and with them the thread that waits.
                     await asyncio.to_thread(engine.background.wait, BACKGROUND_SECONDS)
                     late = engine.background.collect()
                     if late:
-                        self._show(engine, event, decision, late)
+                        self._show(engine, fired, late)
             # Of many hooks, the verdict below them may be out of sight.
-            self.report(ActionResult(f"fired: {verdict.word}", command))
+            self.report(ActionResult(f"fired: {fired.verdicts[0].word}", command))
         except asyncio.CancelledError:
             if self.is_running:
                 self.report(ActionResult("cancelled: the hooks were ended", command))
@@ -186,11 +183,9 @@ class FireScreen(PanelScreen):
                 self._clock.stop()
                 self._clock = None
 
-    def _show(
-        self, engine: Engine, event: Event, decision: Decision, late: list[HandlerResult]
-    ) -> None:
+    def _show(self, engine: Engine, fired: FiredEvent, late: list[HandlerResult]) -> None:
         def draw(out: Console) -> None:
-            print_timeline(out, engine, event, decision)
+            print_timeline(out, engine, fired)
             if late:
                 print_background_results(out, late)
 
@@ -225,7 +220,8 @@ def sample_event(hook: PanelHook) -> EventOptions:
     rest = dict(fields or {})
     tool = rest.pop("tool", None)
     value = rest.pop("input", rest or None)
-    return EventOptions(spec.wire, tool, None if value is None else _json(value), [])
+    text = None if value is None else _json(value)
+    return EventOptions(spec.wire, tool, text, [])
 
 
 def takes_tool(hook: PanelHook) -> bool:

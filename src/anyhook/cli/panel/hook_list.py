@@ -159,7 +159,8 @@ class HookList(PanelScreen):
         if is_empty != self.query_one("#body").has_class("-empty"):
             self.query_one("#body").set_class(is_empty, "-empty")
             self.query_one("#details").can_focus = is_empty  # to scroll it
-            self.query_one("#details" if is_empty else "#hooks").focus()
+            focused = "#details" if is_empty else "#hooks"
+            self.query_one(focused).focus()
         self._show_details()
 
     def _show_counts(self, hooks: list[PanelHook]) -> None:

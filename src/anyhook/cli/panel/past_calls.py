@@ -15,10 +15,10 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from anyhook.agents import get_agent
+from anyhook.cli.call_review import group_text, print_group, review_text
 from anyhook.cli.colors import QUIET
 from anyhook.cli.panel.actions import ActionResult, PanelHook, command_line, exact_place, name_of
 from anyhook.cli.panel.state import ListScreen, PanelState
-from anyhook.cli.score import group_text, print_group, review_text
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -23,14 +22,12 @@ from anyhook.cli.trust import Review, print_review, review_hooks
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
-from anyhook.history.shadows import ShadowDecisions
-from anyhook.journal.lines import history_directory, is_recording
 from anyhook.manage.protection import require_user
 from anyhook.manage.remedies import Remedy, remedy_for
-from anyhook.manage.shadows import check_can_be_shadow, shadow_changes, would_have_decided
+from anyhook.manage.shadows import ShadowPlan, plan_shadow
 from anyhook.model.definitions import handlers_of
 from anyhook.model.text import count_of
-from anyhook.settings.changes import Change, write_changes
+from anyhook.settings.changes import write_changes
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -207,43 +204,19 @@ class TrustScreen(TextScreen):
             self._read()
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowPlan:
-    """What is going to change."""
-
-    is_promotion: bool
-    """Whether a shadow is going to decide."""
-    changes: list[Change]
-    decisions: ShadowDecisions
-    """What the shadow would have decided."""
-    is_recording: bool
-    """Whether its answers are recorded from now on."""
-
-
-def plan_shadow(hook: PanelHook) -> ShadowPlan:
+def plan_for(hook: PanelHook) -> ShadowPlan:
     """Return what `anyhook shadow` or `anyhook enable` would change of one hook.
 
     Raises:
         AnyhookError: If the hook cannot be a shadow, is gone, or its file cannot be edited.
     """
     engine = Engine.load(hook.engine.project_dir, agent=hook.engine.agent.name, on_message=discard)
-    handlers = [
-        handler
-        for handler in handlers_of(engine.definitions)
-        if handler.identifier == hook.handler.identifier
-        and exact_place(handler) == exact_place(hook.handler)
-    ]
+    where = exact_place(hook.handler)
+    there = [each for each in handlers_of(engine.definitions) if exact_place(each) == where]
+    handlers = [each for each in there if each.identifier == hook.handler.identifier]
     if not handlers:
-        where = exact_place(hook.handler)
         raise UsageError(f"{hook.row.label} is not at {where}; switch it on, or look at it again")
-    is_promotion = hook.handler.shadow
-    decisions = ShadowDecisions()
-    if is_promotion:
-        decisions = would_have_decided(engine, handlers)
-    else:
-        check_can_be_shadow(engine, handlers)
-    changes = shadow_changes(engine, handlers, is_shadow=not is_promotion)
-    return ShadowPlan(is_promotion, changes, decisions, is_recording(history_directory()))
+    return plan_shadow(engine, handlers, is_shadow=not hook.handler.shadow)
 
 
 class ShadowScreen(TextScreen):
@@ -270,18 +243,18 @@ class ShadowScreen(TextScreen):
     @work(exclusive=True)
     async def _read(self) -> None:
         with self.reporting_problems():
-            self._plan = await asyncio.to_thread(plan_shadow, self.hook)
+            self._plan = await asyncio.to_thread(plan_for, self.hook)
             self._show(self._plan)
 
     def _show(self, plan: ShadowPlan) -> None:
         def draw(out: Console) -> None:
-            if plan.is_promotion:
+            if not plan.is_shadow:
                 print_decisions(out, self.hook.row.label, plan.decisions)
                 out.print()
             _print_changes(out, plan)
-            if not any(change.has_effect for change in plan.changes):
+            if not plan.has_effect:
                 out.print("Its file says Hooks(shadow=True); remove that there, and it decides.")
-            elif plan.is_promotion:
+            elif not plan.is_shadow:
                 out.print("\nLet it decide from now on? y writes this, Escape does not.")
             else:
                 out.print("\nLet it run without deciding? y writes this, Escape does not.")
@@ -294,9 +267,7 @@ class ShadowScreen(TextScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer to write only if something changes."""
         if action == "write":
-            return self._plan is not None and any(
-                change.has_effect for change in self._plan.changes
-            )
+            return self._plan is not None and self._plan.has_effect
         return True
 
     @work(exclusive=True)
@@ -307,11 +278,11 @@ class ShadowScreen(TextScreen):
             return
         self._plan = None
         with self.reporting_problems():
-            if not plan.is_promotion:
+            if plan.is_shadow:
                 require_user()
             await asyncio.to_thread(write_changes, plan.changes)
             self.show_text(lambda out: _print_changes(out, plan))
-            effect = "decides from now on" if plan.is_promotion else "runs and does not decide"
+            effect = "runs and does not decide" if plan.is_shadow else "decides from now on"
             command = shadow_command(self.hook)
             self.report(ActionResult(f"{self.hook.row.label} {effect}", command))
             self.post_message(FilesChanged())

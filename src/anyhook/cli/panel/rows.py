@@ -118,13 +118,14 @@ def row_text(hook: PanelHook, counts: RunCounts | None, columns: Columns) -> Tex
 def _runs(counts: RunCounts | None) -> str:
     if counts is None:
         return ""
+    number, noun = counts.runs, "runs"
     if counts.failures:
-        runs = f"{counts.failures:>4} failed"
+        number, noun = counts.failures, "failed"
     elif counts.warnings:
-        runs = f"{counts.warnings:>4} warned"
-    else:
-        runs = f"{counts.runs:>4} {'run' if counts.runs == 1 else 'runs'}"
-    return runs if counts.seconds is None else f"{runs:<11} {show_span(counts.seconds):>7}"
+        number, noun = counts.warnings, "warned"
+    elif counts.runs == 1:
+        noun = "run"
+    return f"{f'{number:>4} {noun}':<11} {show_span(counts.seconds):>7}".rstrip()
 
 
 # -- the details
@@ -161,13 +162,12 @@ def print_details(
         if not full and len(why) > room:
             why = f"{why[: room - 1]}…"
         table.add_row("health", Text.assemble(health_text(hook.health), f"  {why}"))
+    width = None if full else out.width
     command = handler.command or shlex.join(handler.argv or ()) or handler.label
-    command = printable(command.strip())
-    table.add_row("runs", Text(command if full else _cut(command, out.width)))
-    table.add_row("on", _conditions(hook, out.width, full=full))
+    table.add_row("runs", Text(_cut(printable(command.strip()), width)))
+    table.add_row("on", _conditions(hook, width))
     if handler.description:
-        about = printable(handler.description)
-        table.add_row("about", Text(about if full else _cut(about, out.width)))
+        table.add_row("about", Text(_cut(printable(handler.description), width)))
     if row.native:
         table.add_row("trust", Text(f"{row.native} in {engine.agent.title}"))
     table.add_row("history", _history(counts, has_results=bool(results)))
@@ -196,17 +196,21 @@ def _print_recorder(out: Console, hook: PanelHook) -> None:
     out.print(table)
 
 
-def _cut(text: str, width: int) -> str:
-    """Return a text without line breaks that fills at most a few lines of the details."""
+def _cut(text: str, width: int | None) -> str:
+    """Return a text without line breaks that fills at most a few lines of a width.
+
+    Without a width there is room for all of it.
+    """
+    if width is None:
+        return text
     line = " ".join(text.split())
     limit = max(width - 10, 20) * MAX_LINES
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
-def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
+def _conditions(hook: PanelHook, width: int | None) -> Text:
     handler = hook.handler
-    matcher = hook.row.matcher if full else _cut(hook.row.matcher, width)
-    text = Text.assemble((hook.row.event, ACCENT), f" {matcher}")
+    text = Text.assemble((hook.row.event, ACCENT), f" {_cut(hook.row.matcher, width)}")
     parts = [f"timeout {handler.timeout:g} s"]
     if hook.row.definition.sequential:
         parts.append("in order")
@@ -221,7 +225,8 @@ def _conditions(hook: PanelHook, width: int, *, full: bool) -> Text:
 
 def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
     if counts is None:
-        return Text(f"no run in {DAYS} days" if has_results else "no run is recorded", style="dim")
+        absence = f"no run in {DAYS} days" if has_results else "no run is recorded"
+        return Text(absence, style="dim")
     text = Text(f"{count_of(counts.runs, 'run')} in {DAYS} days")
     if counts.outcomes:
         text.append("  ").append_text(counts_text(counts.outcomes))
@@ -230,7 +235,7 @@ def _history(counts: RunCounts | None, *, has_results: bool) -> Text:
     if counts.warnings:
         text.append(f"  {counts.warnings} ended with a warning", style=CAUTION)
     if counts.seconds is not None:
-        times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest or 0.0)}"
+        times = f"mean {show_span(counts.seconds)}, slowest {show_span(counts.slowest)}"
         text.append(f"  {times}", style="dim")
     return text
 

@@ -95,7 +95,9 @@ class PanelScreen(Screen[None]):
         counts = counts or Text()
         room = width - text.cell_len - counts.cell_len - 4
         if path and room >= MIN_PATH_WIDTH:
-            text.append(f"  {path if len(path) <= room else '…' + path[1 - room :]}")
+            if len(path) > room:
+                path = f"…{path[1 - room :]}"
+            text.append(f"  {path}")
         if text.cell_len + counts.cell_len + 2 <= width:
             text.append(" " * (width - text.cell_len - counts.cell_len))
             text.append_text(counts)
@@ -103,7 +105,8 @@ class PanelScreen(Screen[None]):
 
     def report(self, result: ActionResult) -> None:
         """Show what an action has done, and the command line that does the same."""
-        text = Text(result.text, style=BAD if result.is_problem else GOOD)
+        style = BAD if result.is_problem else GOOD
+        text = Text(result.text, style=style)
         if result.warning:
             text.append(f"\n{result.warning}", style=CAUTION)
         if result.command:

@@ -65,7 +65,9 @@ class AnthropicModel(ScriptedModel):
         results: list[str] = []
         for message in request["messages"]:
             content = message["content"]
-            for block in [] if isinstance(content, str) else content:
+            if isinstance(content, str):
+                continue
+            for block in content:
                 if block["type"] != "tool_result":
                     continue
                 result = block.get("content", "")

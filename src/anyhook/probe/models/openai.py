@@ -192,5 +192,5 @@ def _events(items: Sequence[Body], number: str) -> Iterator[Body]:
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": 2,
     }
-    done = {**response, "status": "completed", "output": list(items), "usage": usage}
-    yield {"type": "response.completed", "response": done}
+    finished = {**response, "status": "completed", "output": list(items), "usage": usage}
+    yield {"type": "response.completed", "response": finished}

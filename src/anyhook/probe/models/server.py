@@ -11,6 +11,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
@@ -194,7 +195,8 @@ class ScriptedModel(ABC):
 
 def turn_number(number: int, *, in_subagent: bool) -> str:
     """Return a text that no other turn of a run has; the first turn of a conversation is 1."""
-    return f"{'sub' if in_subagent else 'main'}_{number:04}"
+    conversation = "sub" if in_subagent else "main"
+    return f"{conversation}_{number:04}"
 
 
 def strings(value: object) -> Iterator[str]:
@@ -242,11 +244,12 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         else:
             text = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        try:
-            body = json.loads(text or b"{}")
-        except ValueError:
+        body: object = None
+        with suppress(ValueError):
+            body = json.loads(text)
+        if not isinstance(body, dict):
             body = {}
-        self._reply(body if isinstance(body, dict) else {})
+        self._reply(body)
 
     def do_GET(self) -> None:
         self._reply({})
