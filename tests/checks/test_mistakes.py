@@ -481,6 +481,43 @@ def test_hooks_that_are_all_off_are_configured(project, check, capsys):
     assert "disabled" in diagnostics["hooks-off"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("timeout 5 no-such-program", "missing-program"),
+        ("timeout --preserve-status 5 no-such-program", "missing-program"),
+        ("env LEVEL=1 nice -n 5 no-such-program", "missing-program"),
+        ("nice -n 5 .claude/hooks/guard.sh", "not-executable"),
+        ('timeout 5 "$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh', "not-executable"),
+    ],
+)
+def test_a_program_that_cannot_start_behind_others_is_found(project, check, command, code):
+    script(project, "guard.sh", "#!/bin/sh\nexit 0\n", mode=0o644)
+    write_settings(project, hooks(command))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert code in problems
+
+
+@pytest.mark.parametrize(
+    "command", ["env PATH=/opt/bin no-such-program", "env true", "timeout 5 sh -c true"]
+)
+def test_a_program_that_may_start_behind_others_is_not_reported(project, check, command):
+    write_settings(project, hooks(command))
+
+    assert "missing-program" not in check()[1]
+
+
+@pytest.mark.parametrize("directory", ["$(pwd)", "`pwd`", '"$(pwd)"', "$PWD"])
+def test_a_script_in_the_directory_of_the_shell_is_not_missing(project, check, directory):
+    script(project, "guard.sh", "#!/bin/sh\nexit 0\n")
+    write_settings(project, hooks(f"{directory}/.claude/hooks/guard.sh"))
+
+    assert "missing-script" not in check()[1]
+
+
 def test_a_bare_program_that_is_missing_is_reported_once(project, check):
     write_settings(project, hooks("x.py"))
 
