@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import command_texts, scripts, settings, started_scripts
+from anyhook.checks import command_texts, lost_denials, scripts, settings, started_scripts
 from anyhook.checks.hook import CheckedHook, HookReader
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
@@ -57,6 +57,7 @@ HOOK_RULES = (
     settings.unknown_variables,
     settings.other_agents_named,
     check_scripts,
+    lost_denials.lost_denials,
     settings.duplicates,
 )
 """Rules about one hook."""

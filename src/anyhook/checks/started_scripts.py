@@ -28,7 +28,7 @@ from anyhook.trust.words import LITERAL_DOLLAR, expand_variables, name_directori
 from anyhook.worker.commands import read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
@@ -112,8 +112,29 @@ def find_starts(hook: CheckedHook) -> Iterator[Start]:
     """Yield the scripts that a hook surely starts, as its command starts them."""
     if not hook.is_command:
         return
+    if hook.handler.argv is not None:
+        yield from _starts_of(hook, [_SimpleCommand(list(hook.handler.argv))])
+    else:
+        yield from starts_of(hook, hook.handler.command or "")
+
+
+def starts_of(hook: CheckedHook, line: str) -> Iterator[Start]:
+    """Yield the scripts that a command line, or a part of it, surely starts."""
+
+    def expand(use: VariableUse) -> str | None:
+        value = hook.variables.get(use.name, "")
+        # The shell sets the variable of its directory itself.
+        is_known = use.quote != "'" and use.name != "PWD"
+        return value if is_known and _PLAIN_PATH.fullmatch(value) else None
+
+    # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
+    known = replace_variables(name_directories(line), expand)
+    yield from _starts_of(hook, _commands_of_line(known))
+
+
+def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:
     base = _directory(hook)
-    for command in _simple_commands(hook):
+    for command in commands:
         texts: list[str] = []
         for word in command.words:
             text = expand_variables(word, hook.variables, base)
@@ -141,22 +162,6 @@ class _SimpleCommand(NamedTuple):
     words: list[str]
     directory: str = ""
     wrappers: tuple[str, ...] = ()
-
-
-def _simple_commands(hook: CheckedHook) -> list[_SimpleCommand]:
-    handler = hook.handler
-    if handler.argv is not None:
-        return [_SimpleCommand(list(handler.argv))]
-
-    def expand(use: VariableUse) -> str | None:
-        value = hook.variables.get(use.name, "")
-        # The shell sets the variable of its directory itself.
-        is_known = use.quote != "'" and use.name != "PWD"
-        return value if is_known and _PLAIN_PATH.fullmatch(value) else None
-
-    # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
-    line = replace_variables(name_directories(handler.command or ""), expand)
-    return _commands_of_line(line)
 
 
 def _commands_of_line(line: str) -> list[_SimpleCommand]:
