@@ -1192,6 +1192,25 @@ def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     assert (process.returncode, process.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("options", [[], ["--json"], ["--format", "github"]])
+def test_a_reader_that_is_gone_hides_no_problem(world, options):
+    settings = world.project / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("{")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = subprocess.run(
+        [sys.executable, "-m", "anyhook", "check", "--project", str(world.project), *options],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write_end)
+
+    assert process.returncode == 1
+    assert b"Traceback" not in process.stderr
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
 def test_closed_and_full_streams_end_without_a_traceback(world, closed):
     done = subprocess.run(
