@@ -463,6 +463,49 @@ def test_a_hook_file_that_never_runs_is_found(project, check):
     assert diagnostics["never-runs"]["file"] == str(file)
 
 
+ONE_FUNCTION = """\
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+@hooks.before_tool("shell")
+def guard(event):
+    return deny("no")
+{more}
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+def test_an_entry_for_which_a_hook_file_has_no_function_is_found(project, check):
+    script(project, "guard.py", ONE_FUNCTION.format(more=""))
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", event="PostToolUse"))
+
+    code, diagnostics = check()
+
+    assert code == 1
+    assert "no function for after_tool" in diagnostics["never-runs"]["message"]
+    assert "it has functions for before_tool" in diagnostics["never-runs"]["message"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "hooks.after_tool(guard)",
+        "for name in ('after_tool',):\n    hooks.on(name)(guard)",
+        "@hooks.on(EVENT)\ndef later(event):\n    pass",
+        "other.add_functions(hooks)",
+        "from elsewhere import hooks",
+    ],
+)
+def test_functions_that_are_not_written_out_may_be_for_any_event(project, check, more):
+    text = ONE_FUNCTION.format(more=more)
+    if "elsewhere" in more:
+        text = text.replace("hooks = Hooks()", more).replace(f"\n{more}\nif", "\nif")
+    script(project, "guard.py", text)
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", event="PostToolUse"))
+
+    assert "never-runs" not in check()[1]
+
+
 def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
     code, diagnostics = check("--strict")
 

@@ -71,6 +71,40 @@ def scan(path: Path) -> list[Use]:
     return uses
 
 
+def names_all_functions(source: bytes) -> bool:
+    """Return whether every function of a hook file stands below a decorator that is written out.
+
+    Otherwise it may have functions for events that `scan` does not find: registered by a call, in
+    another file, or for an event in a variable.
+    """
+    nodes = read_python(source).nodes
+    hooks: set[str] = set()
+    decorators: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _is_hooks_call(node.value):
+            hooks.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and [*_uses(node)]:
+            for decorator in node.decorator_list:
+                target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                decorators.add(id(target))
+    names = [node for node in nodes if isinstance(node, ast.Name) and node.id in hooks]
+    members = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in hooks
+    ]
+    is_passed_on = sum(isinstance(name.ctx, ast.Load) for name in names) > len(members)
+    others = {"example", "about", "run"}
+    are_known = all(id(node) in decorators or node.attr in others for node in members)
+    return bool(hooks) and are_known and not is_passed_on
+
+
+def _is_hooks_call(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    return "Hooks" in (getattr(node.func, "id", ""), getattr(node.func, "attr", ""))
+
+
 def builds_hooks(source: bytes) -> bool:
     """Return whether a Python file is a hook file: it imports `Hooks` from anyhook and uses it.
 

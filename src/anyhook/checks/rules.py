@@ -79,6 +79,7 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 HOOK_FILE_RULES = (
     scripts.run_twice,
     scripts.missing_run,
+    scripts.absent_functions,
     scripts.missing_abilities,
     scripts.unknown_subjects,
     scripts.unreached_functions,

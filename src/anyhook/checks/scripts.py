@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
-from anyhook.authoring.inspect import MARK, STOP_FLAG, Use, gaps, never_runs, scan
+from anyhook.authoring.inspect import (
+    MARK,
+    STOP_FLAG,
+    Use,
+    gaps,
+    names_all_functions,
+    never_runs,
+    scan,
+)
 from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
@@ -314,6 +322,23 @@ def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     problem = never_runs(read_user_file(file.path, MAX_SCRIPT_SIZE))
     if problem:
         yield diagnose("never-runs", f"{file.path.name}: {problem}", Place(str(file.path)))
+
+
+def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report an entry on an event for which the hook file has no function."""
+    if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
+        return
+    events = list(dict.fromkeys(use.event for use in file.uses))
+    for definition, handler in file.hooks:
+        if definition.event in events:
+            continue
+        spec = engine.agent.form(definition.form).by_canonical[definition.event]
+        text = (
+            f"{handler.label!r}: {file.path.name} has no function for {definition.event}, so it "
+            f"decides nothing on {spec.wire}; it has functions for {', '.join(events)}: add one, or "
+            "remove this entry"
+        )
+        yield diagnose("never-runs", text, handler.place, handler=handler.label)
 
 
 def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
