@@ -335,8 +335,8 @@ def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
         spec = engine.agent.form(definition.form).by_canonical[definition.event]
         text = (
             f"{handler.label!r}: {file.path.name} has no function for {definition.event}, so it "
-            f"decides nothing on {spec.wire}; it has functions for {', '.join(events)}: add one, or "
-            "remove this entry"
+            f"decides nothing on {spec.wire}; it has functions for {', '.join(events)}: "
+            "add one, or remove this entry"
         )
         yield diagnose("never-runs", text, handler.place, handler=handler.label)
 
