@@ -1158,6 +1158,20 @@ def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("text", ["{}", '{"hook_event_name": ""}', '{"hook_event_name": 3}'])
+def test_a_payload_without_an_event_is_not_converted(world, text):
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "convert", "--from", "claude", "--to", "gemini"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.count(b"error:") == 1
+    assert b"events: SessionStart, " in done.stderr
+
+
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_failure(world):
     done = subprocess.run(
