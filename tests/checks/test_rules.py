@@ -12,6 +12,7 @@ import pytest
 
 from anyhook.checks import (
     command_texts,
+    hook_functions,
     lost_denials,
     rules,
     scripts,
@@ -19,7 +20,7 @@ from anyhook.checks import (
     started_scripts,
 )
 
-MODULES = (command_texts, lost_denials, scripts, settings, started_scripts)
+MODULES = (command_texts, hook_functions, lost_denials, scripts, settings, started_scripts)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

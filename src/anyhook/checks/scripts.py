@@ -15,6 +15,7 @@ from anyhook.authoring.inspect import (
     MARK,
     STOP_FLAG,
     Use,
+    builds_hooks,
     gaps,
     names_all_functions,
     never_runs,
@@ -295,8 +296,16 @@ def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
                 hooks.setdefault(path, []).append((definition, handler))
     for path, hooks_of_file in hooks.items():
         uses = scan(path)
-        if uses:
+        if uses or _is_hook_file(path):
             yield CheckedFile(path, hooks_of_file, uses)
+
+
+def _is_hook_file(path: Path) -> bool:
+    try:
+        source = read_user_file(path, MAX_SCRIPT_SIZE)
+    except (OSError, ValueError):
+        return False
+    return MARK.encode() in source and builds_hooks(source)
 
 
 def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
@@ -329,8 +338,9 @@ def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         return
     events = list(dict.fromkeys(use.event for use in file.uses))
+    # Without one, the rule about unknown events reports it, or nothing is written yet.
     for definition, handler in file.hooks:
-        if definition.event in events:
+        if not events or definition.event in events:
             continue
         spec = engine.agent.form(definition.form).by_canonical[definition.event]
         text = (

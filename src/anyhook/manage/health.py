@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 BREAKING = frozenset(
     "condition-not-here type-not-here unsupported-type never-runs not-executable "
     "missing-program missing-script missing-module missing-shell command-syntax "
-    "script-syntax background-guard denial-lost companion-missing companion-changed "
+    "script-syntax background-guard answer-lost denial-lost companion-missing companion-changed "
     "switch-missing".split()
 )
 """Codes of diagnostics with which a hook cannot do its work."""
