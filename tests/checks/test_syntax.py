@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from anyhook.checks.interpreters import ScriptText, check_scripts
 from anyhook.cli import main
+from anyhook.worker.commands import is_native
 
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 
@@ -140,6 +143,22 @@ def test_a_script_in_the_directory_of_a_line_is_checked(project, check, line):
     (problem,) = check()
 
     assert (problem["code"], problem["file"]) == ("script-syntax", str(file))
+
+
+@pytest.mark.skipif(
+    not is_native(str(Path(sys.executable).with_name("anyhook"))), reason="needs the native program"
+)
+def test_a_module_that_the_interpreter_of_anyhook_does_not_find_is_reported(
+    project, check, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    text = "from anyhook.authoring import Hooks\nimport no_such_module\nhooks = Hooks()\n"
+    file = write(project, "guard.py", text)
+    configure(project, "anyhook run hooks/guard.py")
+
+    (problem,) = check()
+
+    assert (problem["code"], problem["file"]) == ("missing-module", str(file))
 
 
 @pytest.mark.parametrize("runner", ["uv run --with requests", "poetry run python3", "pipx run"])

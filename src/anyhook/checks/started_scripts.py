@@ -25,7 +25,7 @@ from anyhook.shell.path_variables import replace_variables
 from anyhook.shell.programs import SHELLS, WRAPPERS, base_name, find_shell
 from anyhook.trust.languages import PYTHON
 from anyhook.trust.words import LITERAL_DOLLAR, expand_variables, name_directories
-from anyhook.worker.commands import read_command
+from anyhook.worker.commands import HookCommand, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -214,7 +214,7 @@ def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
             return None, None
         case ["anyhook", "run"]:
             command = read_command(words)
-            return (command.words[0], command.python or "anyhook") if command else (None, None)
+            return (command.words[0], command.python or words[0]) if command else (None, None)
         case [name, *_] if language_of_interpreter(name) is not None:
             return _first_argument(str(language_of_interpreter(name)), words[1:]), words[0]
     return (words[0] if "/" in words[0] else None), None
@@ -253,6 +253,9 @@ def _read(hook: CheckedHook, start: Start) -> StartedScript | None:
         word = "python"
     if word is None:
         return None
+    if base_name(word) == "anyhook":
+        own = HookCommand(program=word, python=None, words=()).interpreter(hook.engine.environ)
+        word = own or "anyhook"
     is_python = word == "anyhook" or language_of_interpreter(base_name(word)) == "python"
     is_known = not (is_python and start.is_in_environment)
     interpreter = _find_interpreter(hook, word) if is_known else None
