@@ -463,6 +463,23 @@ def test_a_hook_file_that_never_runs_is_found(project, check):
     assert diagnostics["never-runs"]["file"] == str(file)
 
 
+@pytest.mark.parametrize(
+    ("subject", "matcher", "words"),
+    [
+        ("bash", "Bash", "bash, which Claude Code does not have; write 'shell' in the file"),
+        ("shell", "Write", "which the matcher 'Write' does not match; name one in"),
+        ("Bash", "Write", "Bash, which the matcher 'Write' does not match; name one in"),
+    ],
+)
+def test_a_function_for_a_tool_that_does_not_reach_it_is_found(
+    project, check, subject, matcher, words
+):
+    script(project, "guard.py", ONE_FUNCTION.format(more="").replace("shell", subject))
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", matcher=matcher))
+
+    assert words in check()[1]["dead-matcher"]["message"]
+
+
 ONE_FUNCTION = """\
 from anyhook.authoring import Hooks, deny
 hooks = Hooks()

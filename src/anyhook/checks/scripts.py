@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
+from anyhook.agents.tool_names import suggest_tool
 from anyhook.authoring.inspect import (
     MARK,
     STOP_FLAG,
@@ -393,16 +394,21 @@ def unreached_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnosti
         for use in uses:
             for subject in use.subjects:
                 names += form.vocabulary.tool_names(subject)
+        names = list(dict.fromkeys(names))
         matcher = compile_matcher(definition.matcher, spec.matcher_style)
         may_match = matcher.expression is None or engine.guard.may_match(definition)
         has_patterns = any("*" in name for name in names)
         if has_patterns or not may_match or any(map(matcher.matches, names)):
             continue
-        text = (
-            f"{handler.label!r}: its functions on {spec.wire} are for "
-            f"{', '.join(dict.fromkeys(names))}, which the matcher {matcher.pattern!r} does not "
-            "match; name one of them in the matcher"
-        )
+        own_tools = {*form.tools, *TOOLS}
+        foreign = [name for name in names if name not in own_tools and "__" not in name]
+        tools = f"{handler.label!r}: its functions on {spec.wire} are for {', '.join(names)}, which"
+        text = f"{tools} the matcher {matcher.pattern!r} does not match; name one in the matcher"
+        if foreign == names:
+            meant = suggest_tool(form, names[0])
+            canonical = form.vocabulary.canonical.get(meant or "")
+            hint = f"write {canonical!r} in the file" if canonical else "name one of its tools"
+            text = f"{tools} {form.title} does not have; {hint}"
         yield diagnose("dead-matcher", text, handler.place, handler=handler.label)
 
 
