@@ -464,6 +464,23 @@ def test_a_hook_file_that_never_runs_is_found(project, check):
 
 
 @pytest.mark.parametrize(
+    ("agent", "file", "tool"),
+    [("codex", "hooks.json", "Bash"), ("qwen", "settings.json", "run_shell_command")],
+)
+def test_a_dead_matcher_of_words_is_found_before_its_hook_is_trusted(
+    project, check, agent, file, tool
+):
+    path = project / f".{agent}" / file
+    path.parent.mkdir()
+    path.write_text(json.dumps(hooks("true", matcher="bash")))
+
+    _, problems = check("--agent", agent)
+
+    assert "project-untrusted" in problems
+    assert f"bash is {tool!r} here" in problems["dead-matcher"]["message"]
+
+
+@pytest.mark.parametrize(
     ("subject", "matcher", "words"),
     [
         ("bash", "Bash", "bash, which Claude Code does not have; write 'shell' in the file"),
