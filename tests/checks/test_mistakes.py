@@ -463,6 +463,83 @@ def test_a_hook_file_that_never_runs_is_found(project, check):
     assert diagnostics["never-runs"]["file"] == str(file)
 
 
+@pytest.mark.parametrize(
+    ("agent", "file", "tool"),
+    [("codex", "hooks.json", "Bash"), ("qwen", "settings.json", "run_shell_command")],
+)
+def test_a_dead_matcher_of_words_is_found_before_its_hook_is_trusted(
+    project, check, agent, file, tool
+):
+    path = project / f".{agent}" / file
+    path.parent.mkdir()
+    path.write_text(json.dumps(hooks("true", matcher="bash")))
+
+    _, problems = check("--agent", agent)
+
+    assert "project-untrusted" in problems
+    assert f"bash is {tool!r} here" in problems["dead-matcher"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "matcher", "words"),
+    [
+        ("bash", "Bash", "bash, which Claude Code does not have; write 'shell' in the file"),
+        ("shell", "Write", "which the matcher 'Write' does not match; name one in"),
+        ("Bash", "Write", "Bash, which the matcher 'Write' does not match; name one in"),
+    ],
+)
+def test_a_function_for_a_tool_that_does_not_reach_it_is_found(
+    project, check, subject, matcher, words
+):
+    script(project, "guard.py", ONE_FUNCTION.format(more="").replace("shell", subject))
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", matcher=matcher))
+
+    assert words in check()[1]["dead-matcher"]["message"]
+
+
+ONE_FUNCTION = """\
+from anyhook.authoring import Hooks, deny
+hooks = Hooks()
+@hooks.before_tool("shell")
+def guard(event):
+    return deny("no")
+{more}
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+def test_an_entry_for_which_a_hook_file_has_no_function_is_found(project, check):
+    script(project, "guard.py", ONE_FUNCTION.format(more=""))
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", event="PostToolUse"))
+
+    code, diagnostics = check()
+
+    assert code == 1
+    assert "no function for after_tool" in diagnostics["never-runs"]["message"]
+    assert "it has functions for before_tool" in diagnostics["never-runs"]["message"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "hooks.after_tool(guard)",
+        "for name in ('after_tool',):\n    hooks.on(name)(guard)",
+        "@hooks.on(EVENT)\ndef later(event):\n    pass",
+        "other.add_functions(hooks)",
+        "from elsewhere import hooks",
+    ],
+)
+def test_functions_that_are_not_written_out_may_be_for_any_event(project, check, more):
+    text = ONE_FUNCTION.format(more=more)
+    if "elsewhere" in more:
+        text = text.replace("hooks = Hooks()", more).replace(f"\n{more}\nif", "\nif")
+    script(project, "guard.py", text)
+    write_settings(project, hooks("python3 .claude/hooks/guard.py", event="PostToolUse"))
+
+    assert "never-runs" not in check()[1]
+
+
 def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
     code, diagnostics = check("--strict")
 
@@ -479,6 +556,43 @@ def test_hooks_that_are_all_off_are_configured(project, check, capsys):
 
     assert "no-hooks" not in diagnostics
     assert "disabled" in diagnostics["hooks-off"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("timeout 5 no-such-program", "missing-program"),
+        ("timeout --preserve-status 5 no-such-program", "missing-program"),
+        ("env LEVEL=1 nice -n 5 no-such-program", "missing-program"),
+        ("nice -n 5 .claude/hooks/guard.sh", "not-executable"),
+        ('timeout 5 "$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.sh', "not-executable"),
+    ],
+)
+def test_a_program_that_cannot_start_behind_others_is_found(project, check, command, code):
+    script(project, "guard.sh", "#!/bin/sh\nexit 0\n", mode=0o644)
+    write_settings(project, hooks(command))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert code in problems
+
+
+@pytest.mark.parametrize(
+    "command", ["env PATH=/opt/bin no-such-program", "env true", "timeout 5 sh -c true"]
+)
+def test_a_program_that_may_start_behind_others_is_not_reported(project, check, command):
+    write_settings(project, hooks(command))
+
+    assert "missing-program" not in check()[1]
+
+
+@pytest.mark.parametrize("directory", ["$(pwd)", "`pwd`", '"$(pwd)"', "$PWD"])
+def test_a_script_in_the_directory_of_the_shell_is_not_missing(project, check, directory):
+    script(project, "guard.sh", "#!/bin/sh\nexit 0\n")
+    write_settings(project, hooks(f"{directory}/.claude/hooks/guard.sh"))
+
+    assert "missing-script" not in check()[1]
 
 
 def test_a_bare_program_that_is_missing_is_reported_once(project, check):

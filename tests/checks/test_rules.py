@@ -12,13 +12,15 @@ import pytest
 
 from anyhook.checks import (
     command_texts,
+    hook_functions,
+    lost_denials,
     rules,
     scripts,
     settings,
     started_scripts,
 )
 
-MODULES = (command_texts, scripts, settings, started_scripts)
+MODULES = (command_texts, hook_functions, lost_denials, scripts, settings, started_scripts)
 TABLES = (
     rules.SCRIPT_RULES,
     rules.HOOK_RULES,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
 from anyhook.checks.interpreters import ScriptText, check_scripts
 from anyhook.cli import main
+from anyhook.worker.commands import is_native
 
 NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 
@@ -54,6 +57,12 @@ BROKEN = [
     pytest.param("guard", "#!/bin/bash\nfi\n", "", 2, id="a first line with a path"),
     pytest.param("guard.sh", "true\ndone\n", "", 2, id="run by the shell of the command line"),
     pytest.param("guard.py", "x = (\n", "timeout 5 python3", 1, id="behind a wrapper"),
+    pytest.param("guard.py", "x = (\n", "timeout --preserve-status 5 python3", 1, id="long"),
+    pytest.param("guard.py", "x = (\n", "timeout --signal KILL 5 python3", 1, id="with a value"),
+    pytest.param("guard.py", "x = (\n", "poetry run python3", 1, id="a tool that runs a program"),
+    pytest.param("guard.py", "x = (\n", "python3 -X utf8 -I", 1, id="options with values"),
+    pytest.param("guard.sh", "fi\n", "bash -euo pipefail", 1, id="options of a shell with values"),
+    pytest.param("guard.py", "x = (\n", 'cd "$CLAUDE_PROJECT_DIR" && python3', 1, id="cd"),
     pytest.param("guard.py", "x = (\n", "uv run --script", 1, id="uv"),
     pytest.param("guard.py", "import anyhook.authoring\nx = (\n", "anyhook run", 2, id="anyhook"),
     pytest.param("guard.js", "let a = ;\n", "node", 1, id="JavaScript", marks=NEEDS_NODE),
@@ -116,6 +125,48 @@ def test_the_package_decides_how_node_reads_a_script(project, check):
 
     package.write_text('{"type": "commonjs"}')
     assert [problem["line"] for problem in check()] == [1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd hooks && python3 guard.py",
+        'cd "$CLAUDE_PROJECT_DIR"/hooks && python3 guard.py',
+        "bash -c 'python3 hooks/guard.py'",
+        "python3 $(pwd)/hooks/guard.py",
+    ],
+)
+def test_a_script_in_the_directory_of_a_line_is_checked(project, check, line):
+    file = write(project, "guard.py", "x = (\n")
+    configure(project, line)
+
+    (problem,) = check()
+
+    assert (problem["code"], problem["file"]) == ("script-syntax", str(file))
+
+
+@pytest.mark.skipif(
+    not is_native(str(Path(sys.executable).with_name("anyhook"))), reason="needs the native program"
+)
+def test_a_module_that_the_interpreter_of_anyhook_does_not_find_is_reported(
+    project, check, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    text = "from anyhook.authoring import Hooks\nimport no_such_module\nhooks = Hooks()\n"
+    file = write(project, "guard.py", text)
+    configure(project, "anyhook run hooks/guard.py")
+
+    (problem,) = check()
+
+    assert (problem["code"], problem["file"]) == ("missing-module", str(file))
+
+
+@pytest.mark.parametrize("runner", ["uv run --with requests", "poetry run python3", "pipx run"])
+def test_modules_of_another_environment_are_not_missing(project, check, runner):
+    write(project, "guard.py", "#!/usr/bin/env python3\nimport no_such_module\n")
+    configure(project, f"{runner} hooks/guard.py")
+
+    assert check() == []
 
 
 def test_a_script_of_several_hooks_is_reported_once(project, check):

@@ -1158,6 +1158,20 @@ def test_an_interruption_while_it_starts_ends_quietly(world, tmp_path, arguments
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("text", ["{}", '{"hook_event_name": ""}', '{"hook_event_name": 3}'])
+def test_a_payload_without_an_event_is_not_converted(world, text):
+    done = subprocess.run(
+        [sys.executable, "-m", "anyhook", "convert", "--from", "claude", "--to", "gemini"],
+        input=text.encode(),
+        capture_output=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.count(b"error:") == 1
+    assert b"events: SessionStart, " in done.stderr
+
+
 @pytest.mark.slow
 def test_a_closed_pipe_is_no_failure(world):
     done = subprocess.run(
@@ -1190,6 +1204,25 @@ def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     os.close(write_end)
 
     assert (process.returncode, process.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--format", "github"]])
+def test_a_reader_that_is_gone_hides_no_problem(world, options):
+    settings = world.project / ".claude" / "settings.json"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("{")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    process = subprocess.run(
+        [sys.executable, "-m", "anyhook", "check", "--project", str(world.project), *options],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write_end)
+
+    assert process.returncode == 1
+    assert b"Traceback" not in process.stderr
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from rich.table import Table
 
@@ -141,3 +143,20 @@ def test_agents_with_different_results_have_lines_of_their_own(tmp_path, capsys,
     lines = [" ".join(line.split()) for line in first.splitlines()[1:]]
     assert any("✓ ask" in line and "claude" in line for line in lines)
     assert any("~ deny" in line and "cursor" in line for line in lines)
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "110", "120"])
+def test_no_name_and_no_place_in_a_list_is_broken(project, capsys, monkeypatch, columns):
+    file = project / ".claude" / "settings.json"
+    file.parent.mkdir()
+    names = ("protect-production-files.py", "guard.py")
+    handlers = [{"type": "command", "command": f"python3 hooks/{name}"} for name in names]
+    groups = [{"matcher": "Bash|Write|Edit|MultiEdit", "hooks": handlers}]
+    file.write_text(json.dumps({"hooks": {"PreToolUse": groups}}))
+    monkeypatch.setenv("COLUMNS", columns)
+
+    main(["list", "--project", str(project)])
+
+    table = capsys.readouterr().out.split("\nbroken")[0]
+    for text in (*names, "settings.json:1"):
+        assert text in table

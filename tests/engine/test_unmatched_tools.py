@@ -137,6 +137,24 @@ class TestDispatch:
 
         assert "'start' is not a value that the event has; did you mean 'startup'?" in messages[0]
 
+    def test_a_matcher_of_the_settings_for_such_a_value_is_reported_when_they_are_loaded(
+        self, project, load, messages
+    ):
+        write_hooks(project, on("start"), event="SessionStart")
+
+        engine = load()
+
+        assert "'start' is not a value that the event has; did you mean 'startup'?" in messages[0]
+        assert [problem.code for problem in engine.engine.diagnostics] == ["dead-matcher"]
+
+    @pytest.mark.parametrize("matcher", ["startup", "startup|resume", "*", "start.*"])
+    def test_a_matcher_that_matches_a_value_is_not_reported(self, project, load, messages, matcher):
+        write_hooks(project, on(matcher), event="SessionStart")
+
+        load()
+
+        assert messages == []
+
     def test_a_shell_of_a_server_is_reported(self, project, load, messages):
         write_hooks(project, on("Bash"))
 

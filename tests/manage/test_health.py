@@ -271,10 +271,8 @@ def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(h
 @pytest.mark.parametrize(
     "line",
     [
-        "python3 FILE > /dev/null",
         "python3 FILE 2>&1",
         "python3 FILE < /dev/null",
-        "python3 FILE &",
         "python3 FILE | tee log",
         "true || python3 FILE",
         "echo FILE",
@@ -292,6 +290,15 @@ def test_a_command_line_that_may_not_run_its_file_does_not_work_by_examples(here
     assert hook.word is HealthWord.UNKNOWN
     assert hook.evidence.startswith("its file passes its own examples")
     assert hook.settle == "anyhook probe --agent claude"
+
+
+@pytest.mark.parametrize("line", ["python3 FILE > /dev/null", "python3 FILE &"])
+def test_a_command_line_that_loses_the_denial_of_its_file_is_broken(here, run, line):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.BROKEN
 
 
 @pytest.mark.parametrize("line", ["cd / && python3 FILE", "FILE 2>/dev/null", "exec python3 FILE"])

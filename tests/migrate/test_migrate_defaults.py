@@ -154,3 +154,22 @@ def test_a_timeout_is_written_as_the_agent_reads_it(target, seconds):
     timeout = agent.write_timeout(seconds)
     assert agent.read_timeout(timeout) >= min(seconds, 1) or agent.read_timeout(timeout) == seconds
     assert not agent.strict_handlers or isinstance(timeout, int)
+
+
+@pytest.mark.parametrize("target", ["claude", "gemini"])
+def test_a_hook_file_at_the_top_of_the_repository_needs_no_shim(world, run, target):
+    hook = world.project / ".anyhook" / "guard.py"
+    hook.parent.mkdir()
+    hook.write_text("from anyhook.authoring import Hooks\n")
+    command = 'anyhook run "$(git rev-parse --show-toplevel 2>/dev/null || pwd)/.anyhook/guard.py"'
+    handlers = [{"type": "command", "command": command}]
+    settings = world.project / ".codex" / "hooks.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": handlers}]}}))
+
+    code, _, _ = run("migrate", "--from", "codex", "--to", target, "--yes")
+
+    written = (world.project / f".{target}" / "settings.json").read_text()
+    assert code == 0
+    assert "anyhook run" in written
+    assert "shim" not in written

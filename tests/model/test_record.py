@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pprint
+
 import pytest
 
 from anyhook.agents import get_agent
@@ -76,3 +79,15 @@ def test_a_changed_copy_has_only_fields():
     with pytest.raises(TypeError, match="no field 'nope'"):
         claude.replace(nope=1)
     assert Given(x=1).replace(y=3) == Given(x=1, y=3)
+
+
+def test_the_functions_for_dataclasses_take_records_as_type_checkers_say():
+    record = Base(x=1)
+    record.__dict__["computed"] = 9
+
+    assert dataclasses.replace(record, y=3) == Base(x=1, y=3)
+    assert [field.name for field in dataclasses.fields(record)] == ["x", "y"]
+    assert dataclasses.asdict(record) == {"x": 1, "y": 2}
+    assert pprint.pformat(record) == repr(record)
+    with pytest.raises(TypeError, match="no field 'z'"):
+        dataclasses.replace(record, z=3)

@@ -8,7 +8,7 @@ import pytest
 
 from anyhook.agents import get_agent
 from anyhook.agents.program import programs
-from anyhook.cli import USAGE
+from anyhook.cli import PROBLEMS, USAGE
 from anyhook.probe.models import MODELS
 
 GUARD = {"type": "command", "command": "./guard.sh"}
@@ -24,17 +24,18 @@ def hooks(world, monkeypatch):
     return path
 
 
-def test_an_agent_that_is_not_installed_is_reported_and_is_no_problem(run, hooks):
-    code, out, _ = run("probe", "--agent", "claude", "--trust-once")
-    assert code == 0
+@pytest.mark.parametrize("options", [(), ("--agent", "claude")])
+def test_where_no_agent_could_be_tried_nothing_is_fine(run, hooks, options):
+    code, out, _ = run("probe", "--trust-once", *options)
+    assert code == PROBLEMS
     assert "Claude Code is not installed: there is no claude on the PATH" in out
 
 
 def test_a_missing_agent_is_reported_to_programs_too(run, hooks):
     code, out, _ = run("probe", "--agent", "claude", "--trust-once", "--json")
     report = json.loads(out)
-    assert code == 0
-    assert report["ok"] is True
+    assert code == PROBLEMS
+    assert report["ok"] is False
     [agent] = report["agents"]
     assert agent["agent"] == "claude"
     assert agent["installed"] is False
@@ -55,7 +56,7 @@ def test_without_hooks_the_places_are_listed(run, world):
 
 def test_an_agent_that_cannot_be_started_without_a_user_is_reported(run, hooks):
     code, out, _ = run("probe", "--agent", "terminai", "--trust-once")
-    assert code == 0
+    assert code == PROBLEMS
     assert "TerminaI cannot be started without a user" in out
 
 

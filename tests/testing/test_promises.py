@@ -59,6 +59,7 @@ def problems(world, run, monkeypatch):
         ("use `Read` to see it", []),
         ("you may run `make test`", ["make test"]),
         ("it's not the user's way, isn't it", []),
+        ('call it with these arguments instead: {"command": "a b"}', []),
         ("", []),
     ],
 )

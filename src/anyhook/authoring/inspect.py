@@ -13,7 +13,7 @@ from anyhook.model.record import Record
 from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
@@ -69,6 +69,47 @@ def scan(path: Path) -> list[Use]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             uses.extend(_uses(node))
     return uses
+
+
+def names_all_functions(source: bytes) -> bool:
+    """Return whether every function of a hook file stands below a decorator that is written out.
+
+    Otherwise it may have functions for events that `scan` does not find: registered by a call, in
+    another file, or for an event in a variable.
+    """
+    nodes = read_python(source).nodes
+    hooks = hooks_names(nodes)
+    decorators: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and [*_uses(node)]:
+            for decorator in node.decorator_list:
+                target = decorator.func if isinstance(decorator, ast.Call) else decorator
+                decorators.add(id(target))
+    names = [node for node in nodes if isinstance(node, ast.Name) and node.id in hooks]
+    members = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") in hooks
+    ]
+    is_passed_on = sum(isinstance(name.ctx, ast.Load) for name in names) > len(members)
+    others = {"example", "about", "run"}
+    are_known = all(id(node) in decorators or node.attr in others for node in members)
+    return bool(hooks) and are_known and not is_passed_on
+
+
+def hooks_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that a hook file gives to what `Hooks()` returns."""
+    names: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and _is_hooks_call(node.value):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return names
+
+
+def _is_hooks_call(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    return "Hooks" in (getattr(node.func, "id", ""), getattr(node.func, "attr", ""))
 
 
 def builds_hooks(source: bytes) -> bool:

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anyhook.checks import command_texts, scripts, settings, started_scripts
+from anyhook.checks import (
+    command_texts,
+    hook_functions,
+    lost_denials,
+    scripts,
+    settings,
+    started_scripts,
+)
 from anyhook.checks.hook import CheckedHook, HookReader
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
@@ -57,6 +64,7 @@ HOOK_RULES = (
     settings.unknown_variables,
     settings.other_agents_named,
     check_scripts,
+    lost_denials.lost_denials,
     settings.duplicates,
 )
 """Rules about one hook."""
@@ -78,6 +86,9 @@ def check_definitions(engine: Engine) -> Iterator[Diagnostic]:
 HOOK_FILE_RULES = (
     scripts.run_twice,
     scripts.missing_run,
+    hook_functions.unknown_events,
+    hook_functions.lost_answers,
+    scripts.absent_functions,
     scripts.missing_abilities,
     scripts.unknown_subjects,
     scripts.unreached_functions,

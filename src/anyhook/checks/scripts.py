@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
-from anyhook.authoring.inspect import MARK, STOP_FLAG, Use, gaps, never_runs, scan
+from anyhook.agents.tool_names import suggest_tool
+from anyhook.authoring.inspect import (
+    MARK,
+    STOP_FLAG,
+    Use,
+    builds_hooks,
+    gaps,
+    names_all_functions,
+    never_runs,
+    scan,
+)
 from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
@@ -287,8 +297,16 @@ def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
                 hooks.setdefault(path, []).append((definition, handler))
     for path, hooks_of_file in hooks.items():
         uses = scan(path)
-        if uses:
+        if uses or _is_hook_file(path):
             yield CheckedFile(path, hooks_of_file, uses)
+
+
+def _is_hook_file(path: Path) -> bool:
+    try:
+        source = read_user_file(path, MAX_SCRIPT_SIZE)
+    except (OSError, ValueError):
+        return False
+    return MARK.encode() in source and builds_hooks(source)
 
 
 def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
@@ -314,6 +332,24 @@ def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     problem = never_runs(read_user_file(file.path, MAX_SCRIPT_SIZE))
     if problem:
         yield diagnose("never-runs", f"{file.path.name}: {problem}", Place(str(file.path)))
+
+
+def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
+    """Report an entry on an event for which the hook file has no function."""
+    if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
+        return
+    events = list(dict.fromkeys(use.event for use in file.uses))
+    # Without one, the rule about unknown events reports it, or nothing is written yet.
+    for definition, handler in file.hooks:
+        if not events or definition.event in events:
+            continue
+        spec = engine.agent.form(definition.form).by_canonical[definition.event]
+        text = (
+            f"{handler.label!r}: {file.path.name} has no function for {definition.event}, so it "
+            f"decides nothing on {spec.wire}; it has functions for {', '.join(events)}: "
+            "add one, or remove this entry"
+        )
+        yield diagnose("never-runs", text, handler.place, handler=handler.label)
 
 
 def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
@@ -358,16 +394,21 @@ def unreached_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnosti
         for use in uses:
             for subject in use.subjects:
                 names += form.vocabulary.tool_names(subject)
+        names = list(dict.fromkeys(names))
         matcher = compile_matcher(definition.matcher, spec.matcher_style)
         may_match = matcher.expression is None or engine.guard.may_match(definition)
         has_patterns = any("*" in name for name in names)
         if has_patterns or not may_match or any(map(matcher.matches, names)):
             continue
-        text = (
-            f"{handler.label!r}: its functions on {spec.wire} are for "
-            f"{', '.join(dict.fromkeys(names))}, which the matcher {matcher.pattern!r} does not "
-            "match; name one of them in the matcher"
-        )
+        own_tools = {*form.tools, *TOOLS}
+        foreign = [name for name in names if name not in own_tools and "__" not in name]
+        tools = f"{handler.label!r}: its functions on {spec.wire} are for {', '.join(names)}, which"
+        text = f"{tools} the matcher {matcher.pattern!r} does not match; name one in the matcher"
+        if foreign == names:
+            meant = suggest_tool(form, names[0])
+            canonical = form.vocabulary.canonical.get(meant or "")
+            hint = f"write {canonical!r} in the file" if canonical else "name one of its tools"
+            text = f"{tools} {form.title} does not have; {hint}"
         yield diagnose("dead-matcher", text, handler.place, handler=handler.label)
 
 

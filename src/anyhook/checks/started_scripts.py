@@ -19,32 +19,45 @@ from anyhook.files import read_json_object, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.settings.directories import find_root
 from anyhook.settings.sources import SIZE_LIMIT
-from anyhook.shell.parser import UnreadableError, Word, parse_command_line
-from anyhook.shell.programs import base_name, find_shell
-from anyhook.shell.wrappers import unwrap
+from anyhook.shell import read_commands
+from anyhook.shell.parser import UnreadableError, parse_command_line
+from anyhook.shell.path_variables import replace_variables
+from anyhook.shell.programs import SHELLS, base_name, find_shell
+from anyhook.shell.runners import WRAPPERS
 from anyhook.trust.languages import PYTHON
-from anyhook.trust.words import CHANGES_DIRECTORY, LITERAL_DOLLAR, expand_variables, name_repository
-from anyhook.worker.commands import read_command
+from anyhook.trust.words import LITERAL_DOLLAR, expand_variables, name_directories
+from anyhook.worker.commands import HookCommand, read_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
+    from anyhook.shell import Command
+    from anyhook.shell.path_variables import VariableUse
 
 
 _HARMLESS_OPTIONS = {
-    "python": expression(r"-[bBdEiOqsuv]+"),
+    "python": expression(r"-[bBdEiIOPqsSuv]+|-[XW].+"),
     "shell": expression(r"-[abefhkmnptuvx]+|--(?:norc|noprofile|posix|login)"),
     "javascript": expression(r"--[a-z-]+(?:=.*)?"),
     "ruby": expression(r"-[wWvU]\d?"),
 }
 """Options that take no word of their own and leave the next argument the script."""
+_VALUED_OPTIONS = {
+    "python": expression(r"-[bBdEiIOPqsSuv]*[XW]"),
+    "shell": expression(r"[-+][abefhkmnptuvx]*[oO]"),
+}
+"""Options that take the next word, and leave the one behind it the script."""
 _LOADING_OPTIONS = frozenset(
     "--require --import --loader --experimental-loader --eval --print --check --test --run".split()
 )
 """Options of Node after which the next argument is not the script."""
 
+_PLAIN_PATH = expression(r"[\w./@+-]+")
+"""Paths that no shell changes, without quotes too."""
+_SAME_ENVIRONMENT = SHELLS.union(WRAPPERS)
+"""Programs behind which a name means the same program as in front of them."""
 _OTHER_LANGUAGES = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
 """Suffixes of scripts that Node reads, if at all, only without their types."""
 
@@ -72,11 +85,14 @@ class Start(NamedTuple):
         script: Its path, which may not exist.
         interpreter: The word that names its interpreter; `None` if its first line does.
         arguments: The words after it, with a `$` in those that are not known.
+        is_in_environment: Whether a program like `poetry run` chooses the environment in which the
+            interpreter is found.
     """
 
     script: Path
     interpreter: str | None
     arguments: tuple[str, ...]
+    is_in_environment: bool
 
 
 def started_scripts(hook: CheckedHook) -> Iterator[StartedScript]:
@@ -97,21 +113,43 @@ def find_starts(hook: CheckedHook) -> Iterator[Start]:
     """Yield the scripts that a hook surely starts, as its command starts them."""
     if not hook.is_command:
         return
+    if hook.handler.argv is not None:
+        yield from _starts_of(hook, [_SimpleCommand(list(hook.handler.argv))])
+    else:
+        yield from starts_of(hook, hook.handler.command or "")
+
+
+def starts_of(hook: CheckedHook, line: str) -> Iterator[Start]:
+    """Yield the scripts that a command line, or a part of it, surely starts."""
+
+    def expand(use: VariableUse) -> str | None:
+        value = hook.variables.get(use.name, "")
+        # The shell sets the variable of its directory itself.
+        is_known = use.quote != "'" and use.name != "PWD"
+        return value if is_known and _PLAIN_PATH.fullmatch(value) else None
+
+    # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
+    known = replace_variables(name_directories(line), expand)
+    yield from _starts_of(hook, _commands_of_line(known))
+
+
+def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:
     base = _directory(hook)
-    for words in _simple_commands(hook):
-        # The paths behind `cd` are relative to a directory that only the shell knows.
-        if words and words[0].text in CHANGES_DIRECTORY:
-            return
+    for command in commands:
         texts: list[str] = []
-        for word in words:
-            text = expand_variables(word.text, hook.variables, base)
+        for word in command.words:
+            text = expand_variables(word, hook.variables, base)
             # With a `$` in it, a word is not known.
             texts.append(text if "$" in text else text.replace(LITERAL_DOLLAR, "$"))
+        is_in_environment = not _SAME_ENVIRONMENT.issuperset(command.wrappers)
         script, interpreter = _start_of(texts)
+        if script is None and is_in_environment and texts and texts[0].endswith(".py"):
+            script = texts[0]
         if script is not None and "$" not in script:
-            path = Path(os.path.normpath(base / os.path.expanduser(script)))
-            arguments = texts[texts.index(script) + 1 :]
-            yield Start(path, interpreter, tuple(arguments))
+            path = base / command.directory / os.path.expanduser(script)
+            arguments = tuple(texts[texts.index(script) + 1 :])
+            path = Path(os.path.normpath(path))
+            yield Start(path, interpreter, arguments, is_in_environment)
 
 
 def _directory(hook: CheckedHook) -> Path:
@@ -119,32 +157,55 @@ def _directory(hook: CheckedHook) -> Path:
     return Path(hook.handler.cwd) if hook.handler.cwd else hook.engine.project_dir
 
 
-def _simple_commands(hook: CheckedHook) -> list[list[Word]]:
-    handler = hook.handler
-    if handler.argv is not None:
-        return [[Word(text, is_vague=False) for text in handler.argv]]
-    try:
-        return _commands_of_line(name_repository(handler.command or ""))
-    except UnreadableError:
-        return []
+class _SimpleCommand(NamedTuple):
+    """A simple command, the directory in which it runs, and the programs in front of it."""
+
+    words: list[str]
+    directory: str = ""
+    wrappers: tuple[str, ...] = ()
 
 
-def _commands_of_line(line: str) -> list[list[Word]]:
-    """Return the simple commands of a line; instead of `anyhook shim` what it starts."""
-    commands: list[list[Word]] = []
-    for command in parse_command_line(line).commands:
-        words = unwrap(command.words)
-        texts = [word.text for word in words]
-        is_shim = [base_name(text) for text in texts[:2]] == ["anyhook", "shim"]
-        if not is_shim or "--" not in texts:
-            commands.append(words)
+def _commands_of_line(line: str) -> list[_SimpleCommand]:
+    """Return the simple commands of a line; instead of `anyhook shim` what it starts.
+
+    Those are left out that run elsewhere, or in a directory that only the shell knows.
+    """
+    commands: list[_SimpleCommand] = []
+    for command in read_commands(line):
+        directory = command.directories[0]
+        is_known = directory is not None and len(command.directories) == 1
+        if command.is_remote or not is_known:
             continue
-        words = words[texts.index("--") + 1 :]
+        words = _words_of(command)
+        is_shim = [base_name(text) for text in words[:2]] == ["anyhook", "shim"]
+        if not is_shim or "--" not in words:
+            commands.append(_SimpleCommand(words, directory or "", command.chain))
+            continue
+        words = words[words.index("--") + 1 :]
         if len(words) == 1:
-            commands += _commands_of_line(words[0].text)
+            commands += _commands_of_line(words[0])
         else:
-            commands.append(words)
+            commands.append(_SimpleCommand(words, directory or ""))
     return commands
+
+
+def _words_of(command: Command) -> list[str]:
+    """Return the program of a command with its directory, and its arguments."""
+    arguments = [*command.arguments]
+    if not command.program:
+        return arguments
+    try:
+        outer = [word.text for word in parse_command_line(command.source).commands[-1].words]
+    except (UnreadableError, IndexError):
+        return [command.program, *arguments]
+    # Wrappers stand in front of the program; what it gets may differ from what is written.
+    end = len(outer) - len(arguments)
+    names = [base_name(word) for word in outer]
+    if names[end - 1 : end] == [command.program]:
+        return [outer[end - 1], *arguments]
+    if command.program in names:
+        return [outer[names.index(command.program)], *arguments]
+    return [command.program, *arguments]
 
 
 def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
@@ -152,11 +213,9 @@ def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
     match [base_name(word) for word in words[:2]]:
         case []:
             return None, None
-        case ["uv", "run"]:
-            return next((word for word in words[2:] if word.endswith(".py")), None), "uv"
         case ["anyhook", "run"]:
             command = read_command(words)
-            return (command.words[0], command.python or "anyhook") if command else (None, None)
+            return (command.words[0], command.python or words[0]) if command else (None, None)
         case [name, *_] if language_of_interpreter(name) is not None:
             return _first_argument(str(language_of_interpreter(name)), words[1:]), words[0]
     return (words[0] if "/" in words[0] else None), None
@@ -164,9 +223,17 @@ def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
 
 def _first_argument(language: str, arguments: Sequence[str]) -> str | None:
     """Return the first argument behind the options; `None` if an option may take or replace it."""
+    valued_options = _VALUED_OPTIONS.get(language)
+    is_value = False
     for argument in arguments:
-        if not argument.startswith("-"):
+        if is_value:
+            is_value = False
+            continue
+        if not argument.startswith(("-", "+")):
             return argument
+        is_value = valued_options is not None and valued_options.fullmatch(argument) is not None
+        if is_value:
+            continue
         is_harmless = _HARMLESS_OPTIONS[language].fullmatch(argument) is not None
         if not is_harmless or argument.partition("=")[0] in _LOADING_OPTIONS:
             return None
@@ -183,12 +250,18 @@ def _read(hook: CheckedHook, start: Start) -> StartedScript | None:
     except (OSError, ValueError):
         return None
     word = start.interpreter or _interpreter_of(hook, path, text)
+    if word is None and start.is_in_environment and path.suffix == ".py":
+        word = "python"
     if word is None:
         return None
-    interpreter = _find_interpreter(hook, word)
+    if base_name(word) == "anyhook":
+        own = HookCommand(program=word, python=None, words=()).interpreter(hook.engine.environ)
+        word = own or "anyhook"
+    is_python = word == "anyhook" or language_of_interpreter(base_name(word)) == "python"
+    is_known = not (is_python and start.is_in_environment)
+    interpreter = _find_interpreter(hook, word) if is_known else None
     if interpreter is not None:
         return StartedScript(hook, path, text, interpreter, is_named=True)
-    is_python = word in {"uv", "anyhook"} or language_of_interpreter(base_name(word)) == "python"
     if is_python:
         return StartedScript(hook, path, text, sys.executable, is_named=False)
     return None

@@ -99,8 +99,8 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, Abort):
         exit_code = INTERRUPTED
     except (SystemExit, BrokenPipeError):
-        # The reader closed the pipe (`anyhook list | head -1`); typer makes a SystemExit of it.
-        _discard_stdout()
+        # The reader closed the pipe (`anyhook --help | head -1`); typer makes a SystemExit of it.
+        discard_stdout()
         return OK
     except OSError as error:
         problem = str(error.strerror or error)
@@ -158,8 +158,12 @@ def _not_recorded(arguments: Sequence[str]) -> Iterator[None]:
         del os.environ[variable]
 
 
-def _discard_stdout() -> None:
-    """Point standard output at the null device: the interpreter flushes it when it exits."""
+def discard_stdout() -> None:
+    """Point standard output at the null device, because its reader has closed the pipe.
+
+    A command goes on: its exit code counts (`anyhook check | head -1`). The interpreter flushes
+    standard output when it exits.
+    """
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, sys.stdout.fileno())

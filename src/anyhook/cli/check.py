@@ -15,7 +15,7 @@ from anyhook.checks.rules import Finding, find_problems
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
-from anyhook.cli.output import console, encode, hook_health, print_json
+from anyhook.cli.output import console, encode, hook_health, print_json, write_line
 from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
 from anyhook.manage.health import Health, HealthWord, healths_of
 from anyhook.manage.paths import show_path
@@ -93,7 +93,7 @@ def check(
         print_json(_report_json(scope, engines, findings, healths, failed=failed))
     elif report_format is Format.GITHUB:
         for line in github_lines(diagnostics, strict=strict):
-            typer.echo(printable(line))
+            write_line(printable(line))
     elif report_format is Format.SARIF:
         print_json(sarif_log(diagnostics, scope.project))
     else:

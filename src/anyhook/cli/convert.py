@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,12 +13,10 @@ from anyhook.agents.translate import call_of, counterparts, translate_payload
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_error, print_json
 from anyhook.errors import EventError, UsageError
-from anyhook.model.events import ToolEvent
+from anyhook.model.events import Event, ToolEvent
 from anyhook.settings.recordings import read_payloads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from anyhook.agents.spec import AgentSpec
 
 STDIN = "<stdin>"
@@ -67,19 +65,22 @@ def convert(
             raise EventError(f"{place}: the payload does not show its agent; name it with --from")
         source_agent = get_agent(agent_name)
         converted, diagnostics = translate_payload(payload, source_agent, target_agent)
-        problem = _unsupported(payload, source_agent, target_agent)
+        event, _ = decode_event(source_agent, payload)
+        problem = _unsupported(event, source_agent, target_agent) if event.wire_name else None
         if problem is not None:
             print_error(f"{place}: {problem}")
-            exit_code = PROBLEMS
         for diagnostic in diagnostics:
             print_error(f"{place}: {diagnostic.message}")
-        print_json(converted)
+        if problem is not None or not event.wire_name:
+            exit_code = PROBLEMS
+        # Without an event, nothing of the payload has a meaning.
+        if event.wire_name:
+            print_json(converted)
     return exit_code
 
 
-def _unsupported(payload: Mapping[str, Any], source: AgentSpec, target: AgentSpec) -> str | None:
-    """Return which event or tool of a payload the target agent does not have."""
-    event, _ = decode_event(source, payload)
+def _unsupported(event: Event, source: AgentSpec, target: AgentSpec) -> str | None:
+    """Return that the target agent does not have an event, or its tool; `None` if it has both."""
     if not counterparts(source, event.name, target):
         return f"{target.title} has no event for {event.wire_name!r}; it keeps its name"
     if isinstance(event, ToolEvent):

@@ -29,12 +29,18 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HookDefinition
 
 
+FOLDED = ("matcher", "about")
+"""Columns whose texts may be folded; a name or a place in pieces cannot be copied."""
+MIN_MATCHER = 10
+COLUMN_GAP = 2
+
+
 def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson = False) -> int:
     """List the hooks of every agent with their state, health and place.
 
     A hook is on, a shadow (it runs and does not decide), off, not trusted, or changed since it was
-    trusted. It works if it was seen to do its work: in a probe, in the history or in a test. A
-    terminal of fewer than 100 columns shows neither timeouts nor descriptions.
+    trusted. It works if it was seen to do its work: in a probe, in the history or in a test. In
+    a terminal that is too narrow for them, timeouts and descriptions are left out.
 
     For example:
 
@@ -142,7 +148,8 @@ def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Hea
     has_descriptions = any(row.handler.description for row in rows)
     if has_descriptions:
         headings.append("about")
-    table = make_table(*headings, no_wrap=("event", "state", "health", "timeout", "layer"))
+    table = make_table(*headings, no_wrap=[name for name in headings if name not in FOLDED])
+    widths = {name: len(name) for name in headings if name not in FOLDED}
     previous_event = ""
     for row in rows:
         # An event is named above its first hook.
@@ -162,8 +169,12 @@ def _table(out: Console, engine: Engine, rows: list[HookRow], engine_health: Hea
         if has_descriptions:
             cells.append(Text(printable(handler.description or ""), style="dim"))
         table.add_row(*cells)
+        for name, cell in zip(headings, cells, strict=True):
+            if name in widths:
+                widths[name] = max(widths[name], cell.cell_len)
         previous_event = row.event
-    return table
+    needed = sum(width + COLUMN_GAP for width in widths.values()) + MIN_MATCHER
+    return table if needed <= out.width else _narrow_table(rows, engine_health)
 
 
 def _narrow_table(rows: list[HookRow], engine_health: Health) -> Table:

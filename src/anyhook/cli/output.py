@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from anyhook import __version__
+from anyhook.cli import discard_stdout
 from anyhook.cli.colors import BAD
 from anyhook.model.diagnostics import Diagnostic, Place
 from anyhook.model.json import dump_json, repair
@@ -44,6 +45,11 @@ class PrintableConsole(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, **options)
+
+    def on_broken_pipe(self) -> None:
+        """Write nothing more, and go on."""
+        self.quiet = True
+        discard_stdout()
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
@@ -142,8 +148,16 @@ def print_json(value: Any) -> None:
         text = dump_json(repair(json.loads(json.dumps(value, default=encode)))).decode()
     if printable(text) != text:
         text = json.dumps(json.loads(text), separators=(",", ":"))
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    write_line(text)
+
+
+def write_line(text: str) -> None:
+    """Write a line to standard output, or nothing if its reader has closed the pipe."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        discard_stdout()
 
 
 def encode(value: object) -> Any:

@@ -92,7 +92,8 @@ def probe(
     hook whether it ran, whether its denial held, whether its text reached the model, and whether
     the same is true in a subagent; and what to change where not. Nothing of yours is changed.
 
-    Exits with 1 if a hook does not do what it should.
+    Exits with 1 if a hook does not do what it should, if an agent that you named could not be
+    tried, or if none could.
 
     For example:
 
@@ -127,11 +128,15 @@ def probe(
         for report in reports:
             keep_probe(directory, report)
     is_broken = any(report.is_broken for report in reports)
+    is_untried = [bool(report.missing) for report in reports]
+    # Of several agents with hooks here, those may be missing that nobody asked for.
+    lacks_agent = any(is_untried) if agents else bool(reports) and all(is_untried)
+    failed = is_broken or lacks_agent
     if as_json:
-        print_json(_report_json(directory, reports))
+        print_json(_report_json(directory, reports, failed=failed))
     else:
         _print(directory, reports)
-    return PROBLEMS if is_broken else OK
+    return PROBLEMS if failed else OK
 
 
 # -- what is tried
@@ -283,9 +288,9 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
 # -- for programs
 
 
-def _report_json(project: Path, reports: list[AgentReport]) -> dict[str, Any]:
+def _report_json(project: Path, reports: list[AgentReport], *, failed: bool) -> dict[str, Any]:
     return {
-        "ok": not any(report.is_broken for report in reports),
+        "ok": not failed,
         "project": project,
         "reachable": sandbox_limits(),
         "agents": [_agent_json(report) for report in reports],

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 """A permission rule, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
 
+_WORDS = re.compile(r"[\w|]+")
+"""A pattern of words, whose evaluation takes no time, whoever has written it."""
+
 
 def check_matcher(
     agent: AgentSpec,
@@ -35,7 +38,8 @@ def check_matcher(
     matcher = compile_matcher(definition.matcher, spec.matcher_style)
     is_rule = bool(_PERMISSION_RULE.fullmatch(definition.matcher or ""))
     has_subject = spec.subject is not None or spec.matcher_text is not None
-    if matcher.expression is not None and not may_match(definition):
+    is_costly = matcher.expression is not None and not _WORDS.fullmatch(matcher.pattern)
+    if is_costly and not may_match(definition):
         problem = _rule_as_matcher(spec, matcher) if is_rule else None
     elif matcher.pattern in MATCH_ALL:
         problem = None

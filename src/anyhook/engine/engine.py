@@ -31,7 +31,7 @@ from anyhook.engine.absent import (
     required_events,
 )
 from anyhook.engine.combine import combine
-from anyhook.engine.dead_matchers import check_matcher
+from anyhook.engine.dead_matchers import check_matcher, check_never_matches
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.messages import MessageChannel
@@ -67,7 +67,7 @@ from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
@@ -457,7 +457,22 @@ class Engine:
             *host_diagnostics(self._location.environ),
             *self.hooks.diagnostics,
             *self.switched_off(),
+            *self._unreached(),
         )
+
+    def _unreached(self) -> Iterator[Diagnostic]:
+        """Report matchers that match no value of their event.
+
+        A host may have tools of any name: the first call of one shows whether a matcher is dead.
+        """
+        for definition in self.hooks.definitions:
+            form = self.agent.form(definition.form)
+            spec = form.by_canonical[definition.event]
+            if spec.subject == "tool_name":
+                continue
+            problem = check_never_matches(form, spec, definition, self.guard.may_match)
+            if problem is not None:
+                yield problem
 
     def runs(self, handler: HandlerSpec) -> bool:
         """Return whether a handler of the settings is switched on and trusted."""

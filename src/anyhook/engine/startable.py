@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.shell import read_commands
 from anyhook.shell.path_variables import find_variables
-from anyhook.shell.programs import BUILTINS, find_shell
+from anyhook.shell.programs import BUILTINS, base_name, find_shell
+from anyhook.shell.runners import WRAPPERS
+from anyhook.shell.words import split_tokens
 from anyhook.trust.scripts import missing_scripts, program
 from anyhook.worker.commands import PROGRAM
 
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec
+
+_SAME_PATH = WRAPPERS - frozenset(
+    "builtin busybox chroot command doas gosu pkexec su-exec sudo toybox".split()
+)
+"""Wrappers that look for a program on the `PATH` that they inherit."""
 
 
 def check_start(
@@ -43,6 +51,8 @@ def check_start(
     empty = dict.fromkeys(variables_of_others(handler, path_variables), "")
     variables = {**empty, **path_variables}
     first = program(handler, project, variables)
+    if first in WRAPPERS and handler.command is not None:
+        first = _behind_wrappers(handler, project, variables) or first
     for path in missing_scripts(handler, project, variables):
         # A bare `x.py` is looked for on the PATH.
         if not isinstance(first, str) or path.name != first:
@@ -56,6 +66,23 @@ def check_start(
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
         text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
         yield _about(handler, "not-executable", text)
+
+
+def _behind_wrappers(
+    handler: HandlerSpec, project: Path, variables: Mapping[str, str]
+) -> str | Path | None:
+    """Return what `env`, `timeout` and the like start; `None` if they look for it elsewhere."""
+    first = next(iter(read_commands(handler.command or "")), None)
+    if first is None or (first.program and not first.certain):
+        return None
+    if not _SAME_PATH.issuperset(first.chain) or "PATH=" in first.source:
+        return None
+    argv = first.arguments
+    if first.program:
+        # The line names the program with its directory.
+        words = split_tokens(first.source)
+        argv = (*[word for word in words if base_name(word) == first.program][:1], *argv)
+    return program(handler.replace(command=None, argv=argv), project, variables)
 
 
 def variables_of_others(handler: HandlerSpec, known: Collection[str]) -> set[str]:

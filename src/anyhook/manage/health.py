@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 BREAKING = frozenset(
     "condition-not-here type-not-here unsupported-type never-runs not-executable "
     "missing-program missing-script missing-module missing-shell command-syntax "
-    "script-syntax background-guard companion-missing companion-changed switch-missing".split()
+    "script-syntax background-guard answer-lost denial-lost companion-missing companion-changed "
+    "switch-missing".split()
 )
 """Codes of diagnostics with which a hook cannot do its work."""
 ERRORS = frozenset({"no-shebang", "wrong-agent"})

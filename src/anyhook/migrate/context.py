@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.payloads import payload_key
 from anyhook.agents.translate import counterparts
 from anyhook.model.layers import Layer
+from anyhook.settings.directories import find_root
 from anyhook.trust.scripts import named_files
+from anyhook.trust.words import REPOSITORY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,6 +129,8 @@ class HandlerMigration:
             for name, value in self.source.hook_environment.items():
                 if value in ("project_dir", "cwd", "root"):
                     variables[name] = str(project)
+            # Agents without a variable for the project ask Git for the directory.
+            variables[REPOSITORY] = str(find_root(project))
             variables |= self.handler.variables
             paths = named_files(self.handler, project, variables)
             cache[id(self.handler)] = [path for path in paths if path.is_file()]

@@ -112,6 +112,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     "command-text": (WARNING, "a guard searches the text of a command"),
     "endless-stop": (WARNING, "a hook can keep the agent from stopping for ever"),
     "background-guard": (WARNING, "a hook in the background denies, which has no effect"),
+    "denial-lost": (WARNING, "a command line drops the answer by which its script denies"),
+    "answer-lost": (ERROR, "a function of a hook file does not return its answer"),
     "never-runs": (ERROR, "a hook file does nothing when an agent starts it"),
     "wrong-agent": (ERROR, "a command names another agent than the one that runs it"),
     "unknown-subject": (WARNING, "a hook file names a tool that no agent has"),

@@ -30,6 +30,21 @@ EMPTY: Mapping[Any, Any] = MappingProxyType({})
 """The default of a field that is a mapping."""
 
 
+class _OfDataclass:
+    """A member that the functions of `dataclasses` read: `replace`, `fields`, `is_dataclass`.
+
+    Type checkers allow these functions for records. Nothing is imported before one is called.
+    """
+
+    def __set_name__(self, owner: type[Record], name: str) -> None:
+        self._name = name
+
+    def __get__(self, record: Record | None, owner: type[Record]) -> Any:
+        from dataclasses import make_dataclass
+
+        return getattr(make_dataclass(owner.__name__, owner.record_fields), self._name)
+
+
 @dataclass_transform(kw_only_default=True, frozen_default=True, eq_default=True)
 class Record:
     """A frozen value; subclasses only annotate their fields.
@@ -46,6 +61,9 @@ class Record:
     """Fields that have no default."""
     record_in_order: ClassVar[bool] = False
     """Whether fields may be given by position."""
+
+    __dataclass_fields__ = _OfDataclass()
+    __dataclass_params__ = _OfDataclass()
 
     def __init_subclass__(cls, *, kw_only: bool = True, **kwargs: object) -> None:
         """Collect the fields; with `kw_only=False` they may also be given by position."""
@@ -99,6 +117,8 @@ class Record:
         copy = object.__new__(type(self))
         copy.__dict__.update(fields, **values)
         return copy
+
+    __replace__ = replace
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields by their names; records in them stay."""

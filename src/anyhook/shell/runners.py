@@ -112,6 +112,9 @@ RUNNERS: dict[str, Runner] = {
 }
 """Programs, some with their subcommand, to how they run another one."""
 
+WRAPPERS = frozenset(name for name, runner in RUNNERS.items() if runner.in_conditions == STRIPPED)
+"""The programs that only change how another one runs."""
+
 TMUX_COMMANDS = (
     "new-session new-window neww split-window splitw respawn-pane respawnp respawn-window respawnw"
     " run-shell if-shell send-keys pipe-pane pipep display-message display-popup popup".split()

@@ -253,8 +253,10 @@ def recommended_commands(reason: str) -> list[str]:
     for quoted in _QUOTED.finditer(reason):
         before, end = reason[end : quoted.start()], quoted.end()
         command = next(text for text in quoted.groups() if text)
-        is_advice = _RECOMMENDS.search(before) or reason[end:].lstrip().startswith("instead")
-        if is_advice and not _REFUSES.search(before) and _PROGRAM.match(command):
+        behind = reason[end:].lstrip()
+        is_key = quoted[0].startswith('"') and behind.startswith(":")  # of arguments as JSON
+        is_advice = _RECOMMENDS.search(before) or behind.startswith("instead")
+        if is_advice and not is_key and not _REFUSES.search(before) and _PROGRAM.match(command):
             commands.append(command)
     return list(dict.fromkeys(commands))
 

@@ -35,9 +35,10 @@ SEPARATORS = expression(r"[\s;|&<>()\"'`,=:]+")
 LITERAL_DOLLAR = "\ue000"
 """Stands for a `$` in the value of a variable, which the shell does not expand again."""
 CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
+_PWD = expression(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`")
 _CWD = expression(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
 REPOSITORY = "ANYHOOK_REPOSITORY"
-"""The variable that `name_repository` writes; its value is the top of the Git repository."""
+"""The variable that `name_directories` writes; its value is the top of the Git repository."""
 _REPOSITORY = expression(
     r"\$\(\s*git rev-parse --show-toplevel(?: 2> ?/dev/null)?(?: \|\| pwd)?\s*\)"
 )
@@ -72,16 +73,16 @@ def command_words(handler: HandlerSpec) -> tuple[str, ...]:
     return _split(handler.command or "", handler.argv or (), tuple(handler.env.values()))
 
 
-def name_repository(line: str) -> str:
-    """Write a variable where a command line asks Git for the top of the repository."""
-    return _REPOSITORY.sub(f"${{{REPOSITORY}}}", line)
+def name_directories(line: str) -> str:
+    """Write variables where a command line asks for the top of the repository, or where it is."""
+    return _PWD.sub("${PWD}", _REPOSITORY.sub(f"${{{REPOSITORY}}}", line))
 
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
     outer = launched_words(argv)
     previous = ""
-    for token in launched_words(split_tokens(name_repository(command))):
+    for token in launched_words(split_tokens(name_directories(command))):
         # A file that the command writes does not count; if it also runs it, it is named again.
         if not previous.startswith(">"):
             outer.append(token)
