@@ -115,7 +115,9 @@ async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerRes
         try:
             result = await get_kind(handler.kind)(form_context, handler)
         except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-            result = failed_result(form_context, handler, f"{type(error).__name__}: {error}")
+            kind = type(error).__name__
+            text = f"{kind}: {error}"
+            result = failed_result(form_context, handler, text, subject=kind)
         if result.failed or result.status is not Status.RAN:
             result = _deny_on_failure(form_context, handler, result)
     if handler.form:
@@ -179,7 +181,13 @@ def _limit_continuation(
     if not problem:
         return result
     text = f"{context.spec.wire}: hook {handler.label!r} cannot continue the agent: {problem}"
-    diagnostic = diagnose("ignored-output", text, handler.place, handler=handler.label)
+    diagnostic = diagnose(
+        "ignored-output",
+        text,
+        handler.place,
+        handler=handler.label,
+        subject=f"{context.spec.wire}: cannot continue the agent",
+    )
     return replace(
         result,
         answer=result.answer.replace(outcome=Outcome.NONE, reason=None),
