@@ -7,9 +7,8 @@ engine runs the command as a program, which then starts the server.
 from __future__ import annotations
 
 import os
-import socket
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -23,20 +22,19 @@ from anyhook.worker.client import (
     DONE,
     HEAD,
     MAX_FRAME,
-    SOCKET,
     WORKER_ENV,
     WorkerUnavailable,
     absolute,
     address,
-    check_private,
+    connect,
     current_umask,
     ignored_signals,
     pack_run,
-    peer_user,
 )
 from anyhook.worker.protocol import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
+    import _socket
     from collections.abc import Mapping
 
     from anyhook.worker.commands import HookCommand
@@ -88,7 +86,7 @@ async def run_warm(
         )
         if len(request) > MAX_FRAME:
             return None
-        with _connect(command, cwd, env) as link:
+        with closing(_connect(command, cwd, env)) as link:
             reply = parse_reply(await _ask(link, request, deadline))
     except LateError:
         return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
@@ -103,32 +101,21 @@ async def run_warm(
     )
 
 
-def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> socket.socket:
+def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> _socket.socket:
     """Connect to the server that a command would ask.
 
     Raises:
-        WorkerUnavailable: If its interpreter is unknown, or another user listens there.
+        WorkerUnavailable: If its interpreter is unknown, or as `connect` does.
         OSError: If no process listens there.
     """
     python = command.interpreter(env)
     if python is None:
         raise WorkerUnavailable("its interpreter is unknown")
     base = address(python, absolute(command.words[0], cwd), env)
-    check_private(os.path.dirname(base))
-    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    link.setblocking(False)
-    try:
-        link.connect(base + SOCKET)
-    except OSError:
-        link.close()
-        raise
-    if peer_user(link) != os.getuid():
-        link.close()
-        raise WorkerUnavailable("another user listens there")
-    return link
+    return connect(base, timeout=0)
 
 
-async def _ask(link: socket.socket, request: bytes, deadline: float) -> bytes:
+async def _ask(link: _socket.socket, request: bytes, deadline: float) -> bytes:
     """Send a request; return the body of the reply.
 
     Args:
@@ -159,7 +146,7 @@ async def _ask(link: socket.socket, request: bytes, deadline: float) -> bytes:
     return body
 
 
-async def _send(link: socket.socket, data: bytes, deadline: float) -> None:
+async def _send(link: _socket.socket, data: bytes, deadline: float) -> None:
     view = memoryview(data)
     while True:
         with suppress(BlockingIOError):
@@ -172,7 +159,7 @@ async def _send(link: socket.socket, data: bytes, deadline: float) -> None:
             await anyio.wait_writable(link)
 
 
-async def _receive(link: socket.socket, data: bytearray, deadline: float) -> bytes:
+async def _receive(link: _socket.socket, data: bytearray, deadline: float) -> bytes:
     """Return the body of the next frame; `data` keeps what has arrived behind it."""
     has_begun = False
     while len(data) < HEAD or len(data) < HEAD + body_size(bytes(data[:HEAD])):

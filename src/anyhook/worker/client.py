@@ -11,6 +11,8 @@ import sys
 from functools import lru_cache
 from time import monotonic
 
+from anyhook.processes.programs import find_program
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
@@ -131,11 +133,7 @@ def which(program: str, environ: Mapping[str, str]) -> str:
     """Return the absolute path of a program, as `execvp` would find it."""
     if "/" in program:
         return absolute(program, os.getcwd())
-    for directory in (environ.get("PATH") or "/usr/bin:/bin").split(":"):
-        path = f"{directory or os.getcwd()}/{program}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return program
+    return find_program(program, environ) or program
 
 
 def absolute(path: str, cwd: str) -> str:
@@ -214,19 +212,24 @@ def _read_exactly(link: _socket.socket, size: int, deadline: float) -> bytes:
     return b"".join(chunks)
 
 
-def connect(path: str) -> _socket.socket:
-    """Connect to a server.
+def connect(base: str, *, timeout: float) -> _socket.socket:
+    """Connect to the server of an address.
+
+    Args:
+        base: The address.
+        timeout: Seconds for each operation of the socket; with 0 it does not block.
 
     Raises:
-        WorkerUnavailable: If another user listens there.
+        WorkerUnavailable: If another user listens there, or could have put the socket there.
         OSError: If no process listens there.
     """
     import _socket
 
+    check_private(os.path.dirname(base))
     link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    link.settimeout(ACCEPT_TIMEOUT)
+    link.settimeout(timeout)
     try:
-        link.connect(path)
+        link.connect(base + SOCKET)
     except OSError:
         link.close()
         raise
