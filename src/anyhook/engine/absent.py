@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anyhook.errors import RequiredHooksError, SettingsError
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.record import Record
+from anyhook.model.text import first_names
 from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ UNREADABLE = frozenset(
     "unknown-type missing-field wrong-type extension-unreadable".split()
 )
 """Codes of problems that may hide a configured hook."""
-MAX_LABELS = 5
-"""Hooks that one message names."""
 
 
 class DisabledHooks(Record, kw_only=False):
@@ -71,11 +70,8 @@ def report_switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
             by_switch.setdefault(switch, []).append(handler)
     for switch, handlers in by_switch.items():
         labels = list(dict.fromkeys(handler.label for handler in handlers))
-        names = ", ".join(labels[:MAX_LABELS])
-        if len(labels) > MAX_LABELS:
-            names += f" and {len(labels) - MAX_LABELS} more"
         verb = "hooks do" if len(labels) > 1 else "hook does"
-        text = f"{len(labels)} {verb} not run, because {switch} switches off: {names}"
+        text = f"{len(labels)} {verb} not run, because {switch} switches off: {first_names(labels)}"
         yield diagnose("hooks-off", text, handlers[0].place)
 
 

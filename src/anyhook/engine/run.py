@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from anyhook.engine.forms import answer_from_form
+from anyhook.engine.guard import report_unjudged
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.results import failed_result
 from anyhook.model.answers import NO_OPINION, Outcome
@@ -136,8 +137,7 @@ def withhold_safely(
         return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run
         problem = f"{type(error).__name__}: {error}"
-        text = f"{handler.label!r} cannot be judged, so it does not run: {problem}"
-        diagnostic = diagnose("project-untrusted", text, handler.place, handler=handler.label)
+        diagnostic = report_unjudged(handler, problem)
         return HandlerResult(handler, Status.WITHHELD, error=problem, diagnostics=(diagnostic,))
 
 
