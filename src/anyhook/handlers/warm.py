@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import time
 from contextlib import closing, suppress
-from math import inf
 from typing import TYPE_CHECKING
 
 import anyio
@@ -52,7 +51,7 @@ async def run_warm(
     cwd: str,
     env: Mapping[str, str],
     stdin: bytes,
-    timeout: float | None,
+    timeout: float,
     output_limit: int,
 ) -> ProcessResult | None:
     """Run a hook file on its server.
@@ -64,7 +63,7 @@ async def run_warm(
         cwd: Working directory.
         env: The whole environment.
         stdin: The event.
-        timeout: Seconds; `None` for no limit.
+        timeout: Seconds.
         output_limit: Bytes of each stream that are kept; see `result_of_reply`.
 
     Returns:
@@ -74,7 +73,7 @@ async def run_warm(
     if env.get(WORKER_ENV) == "off" or os.name != "posix":
         return None
     started = time.perf_counter()
-    deadline = inf if timeout is None else anyio.current_time() + timeout
+    deadline = anyio.current_time() + timeout
     try:
         request = pack_run(
             cwd,
