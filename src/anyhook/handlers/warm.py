@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import anyio
@@ -33,7 +33,7 @@ from anyhook.worker.client import (
 from anyhook.worker.protocol import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
-    import _socket
+    import socket
     from collections.abc import Mapping
 
     from anyhook.worker.commands import HookCommand
@@ -85,7 +85,7 @@ async def run_warm(
         )
         if len(request) > MAX_FRAME:
             return None
-        with closing(_connect(command, cwd, env)) as link:
+        with _connect(command, cwd, env) as link:
             reply = parse_reply(await _ask(link, request, deadline))
     except LateError:
         return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
@@ -100,7 +100,7 @@ async def run_warm(
     )
 
 
-def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> _socket.socket:
+def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> socket.socket:
     """Connect to the server that a command would ask.
 
     Raises:
@@ -114,7 +114,7 @@ def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> _socket.
     return connect(base, timeout=0)
 
 
-async def _ask(link: _socket.socket, request: bytes, deadline: float) -> bytes:
+async def _ask(link: socket.socket, request: bytes, deadline: float) -> bytes:
     """Send a request; return the body of the reply.
 
     Args:
@@ -145,7 +145,7 @@ async def _ask(link: _socket.socket, request: bytes, deadline: float) -> bytes:
     return body
 
 
-async def _send(link: _socket.socket, data: bytes, deadline: float) -> None:
+async def _send(link: socket.socket, data: bytes, deadline: float) -> None:
     view = memoryview(data)
     while True:
         with suppress(BlockingIOError):
@@ -158,7 +158,7 @@ async def _send(link: _socket.socket, data: bytes, deadline: float) -> None:
             await anyio.wait_writable(link)
 
 
-async def _receive(link: _socket.socket, data: bytearray, deadline: float) -> bytes:
+async def _receive(link: socket.socket, data: bytearray, deadline: float) -> bytes:
     """Return the body of the next frame; `data` keeps what has arrived behind it."""
     has_begun = False
     while len(data) < HEAD or len(data) < HEAD + body_size(bytes(data[:HEAD])):
