@@ -268,7 +268,7 @@ def budget(worker: Worker, scale: float) -> Section:
 
     def taken() -> float:
         started = time.perf_counter()
-        with closing(client.connect(base + client.SOCKET)) as link:
+        with closing(client.connect(base, timeout=client.ACCEPT_TIMEOUT)) as link:
             link.sendall(request)
             frames = [client.read_frame(link, client.ACCEPT_TIMEOUT)]
             accepted = time.perf_counter()

@@ -16,8 +16,9 @@ from _contextvars import ContextVar as ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import FrameType
+    from typing import Any
 
 signals = _signal
 """Numbers, handlers and functions of `signal`, without its enums."""
@@ -101,6 +102,14 @@ def count_threads() -> int:
     hook file may not have imported itself.
     """
     return _thread._count()
+
+
+def stored_variables(environ: Mapping[str, str]) -> dict[Any, Any]:
+    """Return a copy of an environment as it is stored, to find out whether it has changed.
+
+    `os.environ` stores bytes; copying those is ten times faster than decoding each value.
+    """
+    return dict(getattr(environ, "_data", environ))
 
 
 def caller(depth: int) -> FrameType:

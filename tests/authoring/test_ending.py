@@ -259,7 +259,7 @@ def test_a_lazy_module_stays_so(end):
 
 
 def test_it_may_be_called_in_a_thread(end):
-    run = "import _thread, time; _thread.start_new_thread(hooks.run, ()); time.sleep(1)"
+    run = "import _thread, time; _thread.start_new_thread(hooks.run, ()); time.sleep(600)"
     code, err, _ = end(run=run)
 
     assert code == 0

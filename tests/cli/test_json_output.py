@@ -21,7 +21,6 @@ from tools.json_page import PAGE, page
 
 from anyhook import BeforeTool, Engine
 from anyhook.engine.recorder import Recorder
-from anyhook.journal.lines import history_directory
 from anyhook.trust.approvals import Approvals, DeniedCall
 from tests.conftest import DATA
 
@@ -154,7 +153,7 @@ def record_events(project):
 
     async def dispatch():
         engine = Engine.load(project, agent="claude", environ={**os.environ}, trust_once=True)
-        engine.add_observer(Recorder(project, directory=history_directory()))
+        engine.add_observer(Recorder(project))
         for command in ("rm x", "sudo ls", "ls", "ls -l"):
             event = BeforeTool(tool_name="Bash", tool_input={"command": command}, session_id="s1")
             await engine.dispatch(event)

@@ -224,6 +224,58 @@ class TestTheHostLearnsOfIt:
         (message,) = messages
         assert "broken" in message
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "echo process $$ is broken >&2; exit 1",
+            "echo '{\"decision\":' $$",
+            "echo $$ is not JSON >&2; echo '{'; exit 3",
+        ],
+    )
+    def test_a_hook_that_prints_its_process_id_is_reported_once(self, project, line):
+        file = {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}}
+        write(project / ".gemini" / "settings.json", json.dumps(file))
+        messages = []
+        event = BeforeTool(tool_name="write_file", tool_input={})
+
+        with SyncEngine.load(project, trust_once=True, on_message=messages.append) as engine:
+            engine.dispatch(event)
+            first = len(messages)
+            engine.dispatch(event)
+
+        assert first == len(messages) > 0
+
+    def test_a_hook_that_fails_in_another_way_is_reported_again(self, project):
+        line = "test -e failed && exit 4; touch failed; exit 3"
+        file = {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}}
+        write(project / ".gemini" / "settings.json", json.dumps(file))
+        messages = []
+        event = BeforeTool(tool_name="write_file", tool_input={})
+
+        with SyncEngine.load(project, trust_once=True, on_message=messages.append) as engine:
+            for _ in range(3):
+                engine.dispatch(event)
+
+        assert ["exit code 3" in messages[0], "exit code 4" in messages[1]] == [True, True]
+        assert len(messages) == 2
+
+    def test_a_function_is_reported_once_for_each_kind_of_error(self, project):
+        errors = iter([ValueError("call 1"), ValueError("call 2"), KeyError("call 3")])
+
+        def fail(_event):
+            raise next(errors)
+
+        messages = []
+        event = BeforeTool(tool_name="write_file", tool_input={})
+
+        with SyncEngine.load(project, agent="gemini", on_message=messages.append) as engine:
+            engine.engine.register("before_tool", fail)
+            for _ in range(3):
+                engine.dispatch(event)
+
+        assert ["ValueError: call 1" in messages[0], "KeyError" in messages[1]] == [True, True]
+        assert len(messages) == 2
+
     def test_a_function_that_fails_costs_no_hook_its_answer(self, gemini_project, caplog):
         def fail(text):
             raise RuntimeError("the window is closed")

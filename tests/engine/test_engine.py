@@ -440,7 +440,9 @@ def test_one_engine_serves_several_event_loops(world):
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_a_reload_does_not_change_a_dispatch_that_runs(world):
-    world.settings("user", hooks("sleep 0.4", "exit 2 # after"))
+    begun, go = world.root / "begun", world.root / "go"
+    waits = f"touch {begun}; until test -e {go}; do sleep 0.01; done"
+    world.settings("user", hooks(waits, "exit 2 # after"))
     text = json.loads(world.files["user"].read_text())
     text["hooks"]["BeforeTool"][0]["sequential"] = True
     world.settings("user", text)
@@ -452,9 +454,11 @@ async def test_a_reload_does_not_change_a_dispatch_that_runs(world):
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(first)
-        await anyio.sleep(0.1)
-        world.settings("user", {**text, "other": 1})
+        await anyio.to_thread.run_sync(until, begun.exists)
+        del text["hooks"]
+        world.settings("user", text)
         await engine.dispatch(BeforeTool(tool_name="x", tool_input={}))
+        go.touch()
 
     assert decisions[0].denied
 
@@ -1116,7 +1120,8 @@ async def test_an_event_happened_when_it_was_dispatched_however_long_it_waits(wo
             tasks.start_soon(engine.dispatch, WRITE)
         await anyio.to_thread.run_sync(until, lambda: told.exists() and "}" in told.read_text())
         begun = datetime.datetime.now(datetime.UTC)
-        await anyio.sleep(0.01)
+        later = begun + datetime.timedelta(milliseconds=10)  # a timestamp has milliseconds
+        await anyio.to_thread.run_sync(until, lambda: datetime.datetime.now(datetime.UTC) > later)
         go.touch()
 
     times = [json.loads(line)["timestamp"] for line in told.read_text().splitlines()]

@@ -76,6 +76,16 @@ class TestDispatch:
         assert "'run_command'" in messages[0]
         assert "'run_shell'" in messages[1]
 
+    def test_tools_whose_names_differ_in_a_number_are_reported_each(self, project, load, messages):
+        write_hooks(project, on("Bash"))
+        engine = load()
+
+        for name in ("run1", "run2", "run1"):
+            engine.dispatch(call(name, command="ls"))
+
+        assert ["'run1'" in messages[0], "'run2'" in messages[1]] == [True, True]
+        assert len(messages) == 2
+
     def test_a_canonical_name_is_reported_with_the_name_of_the_agent(self, project, load, messages):
         write_hooks(project, on("Write|Edit"))
 

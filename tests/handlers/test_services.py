@@ -12,7 +12,6 @@ import socket
 import ssl
 import sys
 import threading
-import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -766,14 +765,18 @@ async def test_a_no_at_the_end_sends_the_agent_round_unless_it_is_impossible(wor
 
 async def test_a_plain_function_asks_the_model_in_a_thread(world):
     world.settings(prompt(timeout=0.1), prompt("No shells."))
-    threads = []
+    threads, is_over = [], threading.Event()
 
-    def ask(_question):
+    def ask(question):
         threads.append(threading.get_ident())
-        time.sleep(0.3)
+        if question.text.startswith("No secrets"):
+            is_over.wait()
         return json.dumps(NO)
 
-    decision = await world.decide(ask=ask)
+    try:
+        decision = await world.decide(ask=ask)
+    finally:
+        is_over.set()
 
     assert [result.status for result in decision.results] == [Status.TIMED_OUT, Status.RAN]
     assert decision.reason == NO["reason"]

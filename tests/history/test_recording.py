@@ -31,7 +31,9 @@ def world(tmp_path):
 
 
 @pytest.fixture
-def directory(tmp_path):
+def directory(tmp_path, monkeypatch):
+    """The user's history."""
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path))
     return tmp_path / "history"
 
 
@@ -59,7 +61,7 @@ def rows(history):
 @pytest.mark.anyio
 async def test_an_event_and_its_decision_are_recorded(world, directory):
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
     engine.register("before_tool", lambda event: deny("not here"), name="guard")
 
     await engine.dispatch(SHELL)
@@ -77,7 +79,7 @@ async def test_an_event_and_its_decision_are_recorded(world, directory):
 @pytest.mark.anyio
 async def test_an_event_without_hooks_is_recorded(world, directory):
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
 
     await engine.dispatch(SHELL)
 
@@ -91,7 +93,7 @@ async def test_the_result_of_each_command_is_recorded(world, directory):
     hook = {"type": "command", "command": str(script)}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
 
     await engine.dispatch(SHELL)
 
@@ -113,7 +115,7 @@ async def test_a_changed_script_is_another_version_of_the_hook(world, directory)
     hook = {"type": "command", "command": str(script)}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
 
     await engine.dispatch(SHELL)
     recorded(directory)
@@ -129,7 +131,7 @@ async def test_a_changed_script_is_another_version_of_the_hook(world, directory)
 @pytest.mark.anyio
 async def test_no_secret_is_written(world, directory):
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
     engine.register("before_tool", lambda event: allow(context=f"uses {SECRET}"))
 
     await engine.dispatch(
@@ -144,7 +146,7 @@ async def test_no_secret_is_written(world, directory):
 @pytest.mark.anyio
 async def test_files_of_the_history_are_for_the_user_alone(world, directory):
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
     await engine.dispatch(SHELL)
     recorded(directory)
 
@@ -154,10 +156,10 @@ async def test_files_of_the_history_are_for_the_user_alone(world, directory):
 
 
 @pytest.mark.anyio
-async def test_a_full_disk_costs_no_decision(world, tmp_path, caplog):
-    (tmp_path / "history").write_text("in the way")
+async def test_a_full_disk_costs_no_decision(world, directory, caplog):
+    directory.write_text("in the way")
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=tmp_path / "history"))
+    engine.add_observer(Recorder(engine.project_dir))
     engine.register("before_tool", lambda event: deny("no"))
 
     decisions = [await engine.dispatch(SHELL) for _ in range(3)]
@@ -181,7 +183,7 @@ async def test_load_records_in_the_history_of_the_user(world, tmp_path, monkeypa
 @pytest.mark.anyio
 async def test_an_event_of_50_megabytes_is_recorded_in_part(world, directory):
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
 
     await engine.dispatch(SHELL.replace(tool_input={"command": "x" * 50_000_000}))
 
@@ -191,7 +193,7 @@ async def test_an_event_of_50_megabytes_is_recorded_in_part(world, directory):
 
 
 def test_recording_twice_into_the_store_changes_nothing(world, directory, tmp_path):
-    recorder = Recorder(tmp_path, directory=directory)
+    recorder = Recorder(tmp_path)
     from anyhook.agents import get_agent
 
     recorder.record(get_agent("gemini"), SHELL, None)
@@ -214,7 +216,7 @@ async def test_no_beginning_of_a_secret_is_stored_where_a_text_was_cut(world, di
     hook = {"type": "command", "command": str(script)}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
     long_text = "x" * (journal.MAX_TEXT_LENGTH - 10) + f" {SECRET} " + "y" * journal.MAX_LINE_LENGTH
     reason = "x " * (MAX_VALUE_WIDTH // 2 - 5) + SECRET
     engine.register("before_tool", lambda event: deny(reason), name="first")
@@ -247,7 +249,7 @@ async def test_an_engine_does_not_count_the_recorder_as_a_hook(world, directory)
     hook = {"type": "command", "command": f"{sys.executable} {recorder.__file__}"}
     world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [hook]}]}})
     engine = world.load()
-    engine.add_observer(Recorder(engine.project_dir, directory=directory))
+    engine.add_observer(Recorder(engine.project_dir))
 
     await engine.dispatch(SHELL)
 

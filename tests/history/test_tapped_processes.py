@@ -30,15 +30,13 @@ def shell(tmp_path, home):
     switch.write_text("{}")
     start = (sys.executable, "-I", "-S", str(TAP), "history", "claude")
 
-    async def run(line, *, stdin=b"", timeout=30.0, grace=0.2, **options):
+    async def run(line, *, stdin=b"", timeout=30.0, **options):
         with none_left(uuid.uuid4().hex) as env, anyio.fail_after(20):
             env["ANYHOOK_DATA_DIR"] = str(home / "data")
             options.setdefault("cwd", str(tmp_path))
             argv = line
             if not isinstance(line, list):
                 argv = ["bash", "-c", write_tapped(start, line, MARK)]
-            return await run_process(
-                argv, env=env, stdin=stdin, timeout=timeout, grace=grace, **options
-            )
+            return await run_process(argv, env=env, stdin=stdin, timeout=timeout, **options)
 
     return run

@@ -254,6 +254,17 @@ def test_contacts(command, expected):
     assert answer(shell(command).contacts("*.example.com")) == expected
 
 
+@pytest.mark.parametrize("pattern", ["?.example.com", "[a-z].example.com"])
+def test_only_a_star_is_special_in_a_host(pattern):
+    assert not shell("curl https://a.example.com").contacts(pattern)
+
+
+@pytest.mark.parametrize("words", [("gi?",), ("gi[t]",), ("git", "pus?"), ("git", "[p]ush")])
+def test_only_a_star_is_special_in_a_program_and_an_operand(words):
+    assert not shell("git push").runs(*words)
+    assert shell("git push").runs("g*", "p*sh").certain
+
+
 def test_a_fetched_page_is_a_contact():
     assert tool("web_fetch", url="https://a.example.com/x", prompt="").contacts("*.example.com")
 

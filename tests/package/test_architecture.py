@@ -270,3 +270,72 @@ def test_every_target_that_contributing_names_is_in_the_makefile():
 
     assert targets
     assert [name for name in targets if f"\n{name}:" not in makefile] == []
+
+
+def _uses_of_python(tree):
+    """Yield what a module uses of the standard library, like `os.environ` and `time.time`."""
+    modules_of_python = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] in sys.stdlib_module_names:
+                    yield alias.name
+                    name = alias.asname or alias.name.partition(".")[0]
+                    modules_of_python[name] = alias.name if alias.asname else name
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            if module.partition(".")[0] in sys.stdlib_module_names:
+                yield module
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            root, *rest = text.split(".")
+            if root in modules_of_python and re.fullmatch(r"[\w.]+", text):
+                yield ".".join([modules_of_python[root], *rest])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr"):
+            # Of an object of Python: no attribute of ours is read in this way.
+            name = node.args[1]
+            if isinstance(name, ast.Constant):
+                yield f"getattr.{name.value}"
+
+
+PRIVATE = re.compile(r"(.*\.)?_[a-z]\w*(\..*)?", re.IGNORECASE)
+"""A private module or attribute."""
+PUBLIC = ("os._exit", "_thread")
+"""Names that the documentation of Python describes although they begin with an underscore."""
+
+
+def test_private_interfaces_of_python_are_in_one_module():
+    offenders = set()
+    for name, tree in modules().items():
+        # What frameworks keep private is listed in tests/integrations/test_private_names.py.
+        if name.startswith("anyhook.integrations"):
+            continue
+        for use in _uses_of_python(tree):
+            if PRIVATE.fullmatch(use) and not use.startswith(PUBLIC):
+                offenders.add((name, use))
+
+    assert {name for name, _ in offenders} == {"anyhook._compat", "anyhook.history.tap"}, offenders
+
+
+SYSTEM = re.compile(
+    r"(os\.(path\.(realpath|exists|is\w+)|environ|stat|listdir|scandir|open|getcwd|access)"
+    r"|shutil|time|datetime|subprocess|socket|tempfile|glob)\b(?<!isabs)"
+)
+"""What asks the system: its files, its environment or its clock."""
+
+
+def test_only_three_modules_of_the_core_ask_the_system():
+    asking = {}
+    for name, tree in modules().items():
+        if name.split(".")[1:2] in (["model"], ["matching"], ["shell"]):
+            uses = {use for use in _uses_of_python(tree) if SYSTEM.match(use)}
+            if uses:
+                asking[name] = uses
+
+    assert asking == {
+        "anyhook.matching.paths": {"os.path.realpath"},
+        "anyhook.model.event": {"os.environ"},
+        "anyhook.shell.programs": {"shutil", "shutil.which"},
+    }

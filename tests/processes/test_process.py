@@ -44,18 +44,22 @@ def exit_watch(request, monkeypatch):
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def short_grace(monkeypatch):
+    """The time from SIGTERM to SIGKILL."""
+    monkeypatch.setattr(process_driver, "GRACE", 0.2)
+
+
 @pytest.fixture
 def shell(tmp_path):
     """Run a command line in the shell, and look for leftovers after it."""
 
-    async def run(line, *, stdin=b"", timeout=30.0, grace=0.2, **options):
+    async def run(line, *, stdin=b"", timeout=30.0, **options):
         mark = uuid.uuid4().hex
         with none_left(mark) as env, anyio.fail_after(20):
             options.setdefault("cwd", str(tmp_path))
             argv = line if isinstance(line, list) else ["bash", "-c", line]
-            return await run_process(
-                argv, env=env, stdin=stdin, timeout=timeout, grace=grace, **options
-            )
+            return await run_process(argv, env=env, stdin=stdin, timeout=timeout, **options)
 
     return run
 
@@ -73,9 +77,7 @@ async def test_a_signal_during_the_start_of_a_command_leaves_nothing(tmp_path, m
     monkeypatch.setattr(subprocess.Popen, "__init__", interrupted_start)
     line = f"sleep 60 & touch {tmp_path}/started; sleep 60"
     with none_left(uuid.uuid4().hex) as env, pytest.raises(KeyboardInterrupt):
-        await run_process(
-            ["bash", "-c", line], cwd=str(tmp_path), env=env, stdin=b"", timeout=60, grace=0.2
-        )
+        await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, stdin=b"", timeout=60)
 
 
 async def test_output_exit_code_and_input_arrive(shell, exit_watch):
@@ -93,10 +95,11 @@ async def test_a_command_that_ignores_sigterm_is_killed(shell, exit_watch):
     assert end.stdout == "started\n"
 
 
-async def test_a_command_that_cleans_up_on_sigterm_gets_the_time(shell, tmp_path):
+async def test_a_command_that_cleans_up_on_sigterm_gets_the_time(shell, tmp_path, monkeypatch):
+    monkeypatch.setattr(process_driver, "GRACE", 5)
     line = "trap 'echo bye > done; exit 0' TERM; echo started; sleep 60 & wait"
 
-    end = await shell(line, timeout=0.3, grace=5)
+    end = await shell(line, timeout=0.3)
 
     assert end.timed_out
     assert (tmp_path / "done").read_text() == "bye\n"
@@ -442,7 +445,7 @@ async def test_a_cancelled_command_that_cannot_be_watched_is_ended(tmp_path, mon
     monkeypatch.setattr(process_driver.selectors, "DefaultSelector", Refusing)
 
     with none_left(mark) as env, anyio.fail_after(20), anyio.move_on_after(0.2) as scope:
-        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env, grace=0.2)
+        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env)
 
     assert scope.cancelled_caught
 
@@ -452,7 +455,7 @@ async def test_cancelling_ends_the_command_and_its_children(tmp_path, line, exit
     mark = uuid.uuid4().hex
     with none_left(mark) as env, anyio.fail_after(20):
         with anyio.move_on_after(0.2) as scope:
-            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
+            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env)
 
     assert scope.cancelled_caught
 
@@ -481,7 +484,7 @@ async def test_cancelling_ends_what_has_left_the_group(tmp_path, line):
     mark = uuid.uuid4().hex
     with none_left(mark) as env, anyio.fail_after(20):
         with anyio.move_on_after(0.3) as scope:
-            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, grace=0.2)
+            await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env)
 
     assert scope.cancelled_caught
 
@@ -515,9 +518,7 @@ async def test_what_cannot_be_ended_is_not_reported_as_ended(tmp_path, monkeypat
     line = "setsid sh -c 'echo $$ > pid; exec sleep 60' & sleep 60"
     env = dict(os.environ)
 
-    end = await run_process(
-        ["bash", "-c", line], cwd=str(tmp_path), env=env, timeout=2.0, grace=0.1
-    )
+    end = await run_process(["bash", "-c", line], cwd=str(tmp_path), env=env, timeout=2.0)
 
     pid = int((tmp_path / "pid").read_text())
     os.kill(pid, signal.SIGKILL)
@@ -561,7 +562,7 @@ async def test_cancelling_before_the_first_wait_leaves_nothing(tmp_path):
     mark = uuid.uuid4().hex
     with none_left(mark) as env, anyio.fail_after(20), anyio.CancelScope() as scope:
         scope.cancel()
-        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env, grace=0.2)
+        await run_process(["sleep", "60"], cwd=str(tmp_path), env=env)
 
 
 async def test_cancelling_while_the_output_is_drained_leaves_nothing(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 from anyhook import Engine
 from anyhook.errors import RunEndedError, SandboxError, UsageError
 from anyhook.model.answers import Outcome
+from anyhook.sandbox import sandbox as sandboxes
 from anyhook.sandbox.sandbox import Sandbox
 from anyhook.sandbox.values import dump_value, load_value
 from anyhook.testing.running import run_hook
@@ -22,7 +23,7 @@ from tests.leftovers import MARK, marked, none_left
 from tests.sandbox import tasks
 from tests.waiting import until
 
-WORLDS = {"namespaces": False, "copies": True}
+WORLDS = ("namespaces", "copies")
 
 
 @pytest.fixture
@@ -35,9 +36,17 @@ def places(tmp_path):
     return project, home
 
 
-@pytest.fixture(params=WORLDS.values(), ids=WORLDS)
+@pytest.fixture
+def copies(monkeypatch):
+    """A system without namespaces."""
+    monkeypatch.setattr(sandboxes, "HAS_NAMESPACES", False)
+
+
+@pytest.fixture(params=WORLDS)
 def sandbox(places, request):
-    with Sandbox(*places, must_copy=request.param) as sandbox:
+    if request.param == "copies":
+        request.getfixturevalue("copies")
+    with Sandbox(*places) as sandbox:
         yield sandbox
 
 
@@ -92,12 +101,13 @@ def test_variables_that_name_sockets_are_not_there(places, monkeypatch):
     assert environ["FLAG"] == "1"
 
 
+@pytest.mark.usefixtures("copies")
 def test_variables_lead_to_the_copies(places, monkeypatch):
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(places[0]))
     monkeypatch.setenv("MY_ROOT", f"{places[0]}/src")
     monkeypatch.setenv("SIMILAR", f"{places[0]}2")
 
-    with Sandbox(*places, must_copy=True) as sandbox:
+    with Sandbox(*places) as sandbox:
         environ, _, _ = sandbox.run(tasks.environment)
 
     assert environ["CLAUDE_PROJECT_DIR"] == sandbox.inside(str(places[0])) != str(places[0])
@@ -204,10 +214,12 @@ def test_members_of_an_enumeration_come_out_with_older_releases_of_python(monkey
 
 PARENT = """
 import sys
-from anyhook.sandbox.sandbox import Sandbox
+from anyhook.sandbox import sandbox as sandboxes
 from tests.sandbox import tasks
 if __name__ == "__main__":
-    with Sandbox(sys.argv[1], sys.argv[2], must_copy=sys.argv[3] == "copies") as sandbox:
+    if sys.argv[3] == "copies":
+        sandboxes.HAS_NAMESPACES = False
+    with sandboxes.Sandbox(sys.argv[1], sys.argv[2]) as sandbox:
         sandbox.run(tasks.say_and_sleep, on_message=lambda text: print(text, flush=True))
 """
 

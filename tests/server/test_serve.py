@@ -723,13 +723,13 @@ IMPATIENT = """
     import sys
     from pathlib import Path
     from anyhook.server.address import listen
-    from anyhook.server.http import RequestLimits, make_app, run
+    from anyhook.server import http
     from anyhook.server.responder import Responder
 
+    http.REQUEST_SECONDS = 0.2
     listening, address = listen("127.0.0.1", 0, is_guarded=False)
-    limits = RequestLimits(request_seconds=0.2)
-    app = make_app(Responder([Path(sys.argv[1])]))
-    run(app, listening, lambda: print(address.port, flush=True), limits)
+    app = http.make_app(Responder([Path(sys.argv[1])]))
+    http.run(app, listening, lambda: print(address.port, flush=True))
 """
 
 

@@ -253,8 +253,8 @@ class ExitReader:
         """Report a failure of the command."""
         context, end = self.context, self.end
         if self.output.form == "malformed":
-            problem = f"the printed JSON cannot be read{self.output.cause}"
-            context.report("output-not-object", problem)
+            problem = "the printed JSON cannot be read"
+            context.report("output-not-object", problem + self.output.cause, subject=problem)
         elif end.code == 0 and self.output.form == "text":
             problem = f"printed text; {context.agent.title} expects JSON or nothing on this event"
             context.report("output-not-object", problem)
@@ -267,7 +267,7 @@ class ExitReader:
             hint = context.rules.exit_rules_for(context.spec.canonical).rule_for(end.code).hint
             if hint and context.spec.can_block:
                 text += f" ({hint})"
-            context.report("handler-exit", text)
+            context.report("handler-exit", text, subject=end.cause)
         _report_ignored_decision(context, end.stdout)
         return Status.WARNED, NO_OPINION
 
@@ -374,7 +374,8 @@ class ExitReader:
             effect = "blocks nothing here"
         error = trim(self.end.stderr).partition("\n")[0][:200]
         detail = f": {error}" if error else ""
-        self.context.report("handler-exit", f"exit code {self.end.code} {effect}{detail}")
+        text = f"exit code {self.end.code} {effect}"
+        self.context.report("handler-exit", text + detail, subject=text)
         return Status.WARNED
 
     def _denial(self, reason: str) -> Answer:

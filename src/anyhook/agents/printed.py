@@ -66,10 +66,19 @@ class OutputContext:
         self.handler = handler
         self.diagnostics: list[Diagnostic] = []
 
-    def report(self, code: str, message: str, severity: Severity | None = None) -> None:
-        """Add a diagnostic."""
+    def report(
+        self,
+        code: str,
+        message: str,
+        severity: Severity | None = None,
+        *,
+        subject: str | None = None,
+    ) -> None:
+        """Add a diagnostic. `subject` is as in `Diagnostic`; the event is added to it."""
         from anyhook.model.diagnostics import diagnose  # not needed for correct output
 
+        if subject is not None:
+            subject = f"{self.spec.wire}: {subject}"
         self.diagnostics.append(
             diagnose(
                 code,
@@ -77,6 +86,7 @@ class OutputContext:
                 self.handler.place,
                 handler=self.handler.label,
                 severity=severity,
+                subject=subject,
             )
         )
 
@@ -242,6 +252,7 @@ def read_plain_text(
             "output-not-object",
             f"this looks like a JSON reply and is none{output.cause}, so it is only {USES[use]}. "
             "Print the JSON object alone on standard output, and logs on stderr",
+            subject="not a JSON reply",
         )
     match use:
         case PlainText.SYSTEM_MESSAGE:

@@ -81,8 +81,9 @@ def describe_value(value: object) -> str:
 
 def shorten(value: object) -> str:
     """Return the `repr` of a value, cut to 80 characters."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    from anyhook.model.text import cut  # a correct reply does not need it
+
+    return cut(repr(value), 80)
 
 
 def fault_in_object(value: object, members: Mapping[str, tuple[str, ...]]) -> str:

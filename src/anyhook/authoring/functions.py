@@ -266,10 +266,9 @@ def matches_any(pattern: str, names: Sequence[str]) -> bool:
             return True
     if "*" not in pattern:
         return False
-    from fnmatch import fnmatchcase
+    from anyhook.model.globs import matches_glob
 
-    escaped = pattern.replace("[", "[[]").replace("?", "[?]")
-    return any(fnmatchcase(name, escaped) for name in names)
+    return any(matches_glob(pattern, name) for name in names)
 
 
 def check_timeout(timeout: object) -> None:

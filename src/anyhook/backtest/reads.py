@@ -16,6 +16,7 @@ from collections.abc import Iterator, MutableMapping
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from anyhook._compat import caller
 from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class _NotedEnviron(MutableMapping[str, str]):
     def _note(self, name: str) -> None:
         if not self.is_on or name in self.names:
             return
-        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - documented for this
+        frame: FrameType | None = caller(1)
         while frame is not None and frame.f_code.co_filename in LOOKUPS:
             frame = frame.f_back
         # Python and installed packages look variables up, too.

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING
 from anyhook.errors import RequiredHooksError, SettingsError
 from anyhook.model.diagnostics import Place, Severity, diagnose
 from anyhook.model.record import Record
+from anyhook.model.text import first_names
 from anyhook.settings.kept import kept_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
+    from anyhook.engine.guard import TrustGuard
+    from anyhook.handlers.services import Services
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.settings.hookset import HookSet
     from anyhook.settings.kept import KeptHook
+    from anyhook.settings.sources import Location
 
 ABSENT = frozenset(
     "agent-assumed other-agent hooks-off project-untrusted trust-changed trust-store".split()
@@ -28,8 +32,6 @@ UNREADABLE = frozenset(
     "unknown-type missing-field wrong-type extension-unreadable".split()
 )
 """Codes of problems that may hide a configured hook."""
-MAX_LABELS = 5
-"""Hooks that one message names."""
 
 
 class DisabledHooks(Record, kw_only=False):
@@ -71,11 +73,8 @@ def report_switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
             by_switch.setdefault(switch, []).append(handler)
     for switch, handlers in by_switch.items():
         labels = list(dict.fromkeys(handler.label for handler in handlers))
-        names = ", ".join(labels[:MAX_LABELS])
-        if len(labels) > MAX_LABELS:
-            names += f" and {len(labels) - MAX_LABELS} more"
         verb = "hooks do" if len(labels) > 1 else "hook does"
-        text = f"{len(labels)} {verb} not run, because {switch} switches off: {names}"
+        text = f"{len(labels)} {verb} not run, because {switch} switches off: {first_names(labels)}"
         yield diagnose("hooks-off", text, handlers[0].place)
 
 
@@ -108,16 +107,33 @@ def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool |
     return frozenset(agent.event(name).canonical for name in require)
 
 
-def check_required(
-    required: bool | frozenset[str],
-    agent: AgentSpec,
-    hooks: HookSet,
-    *,
-    disabled: DisabledHooks,
-    diagnostics: Collection[Diagnostic],
-    runs: Callable[[HandlerSpec], bool],
-    unrunnable: Iterable[Diagnostic],
-) -> None:
+class HookState(Record):
+    """The hooks of an engine, and what decides whether they run.
+
+    Attributes:
+        required: Whether all hooks are required, or the events whose hooks are.
+        hooks: The configured hooks.
+        rules: The rule set of the engine.
+        disabled: The hooks that `anyhook disable` removed.
+        diagnostics: The problems of the settings.
+        location: The project, the home and the environment.
+        guard: Decides which matchers may be evaluated.
+        services: What the host has set up.
+        runs: Returns whether a handler is switched on and trusted.
+    """
+
+    required: bool | frozenset[str]
+    hooks: HookSet
+    rules: RuleSet
+    disabled: DisabledHooks
+    diagnostics: Collection[Diagnostic]
+    location: Location
+    guard: TrustGuard
+    services: Services
+    runs: Callable[[HandlerSpec], bool]
+
+
+def check_required(state: HookState, unrunnable: Iterable[Diagnostic]) -> None:
     """Check that the hooks that the host requires run.
 
     If `required` is `True`, every configured hook must run, and there must be one. Otherwise each
@@ -127,13 +143,14 @@ def check_required(
     Raises:
         RequiredHooksError: With the reasons.
     """
+    required, hooks, diagnostics = state.required, state.hooks, state.diagnostics
     reasons: list[Diagnostic] = []
     if isinstance(required, bool):
         reasons += [d for d in diagnostics if d.code in ABSENT and d.severity is not Severity.INFO]
     else:
-        for spec in agent.events:
+        for spec in hooks.agent.events:
             if spec.canonical in required:
-                reasons += _absent_on(spec, hooks, disabled, runs)
+                reasons += _absent_on(spec, state)
     kept = {d.place.file for d in diagnostics if d.place and d.code == "settings-kept"}
     for diagnostic in diagnostics:
         is_kept = diagnostic.place is not None and diagnostic.place.file in kept
@@ -141,27 +158,26 @@ def check_required(
             reasons.append(diagnostic)
     reasons += unrunnable
     if required is True:
-        reasons += [_report_shadow(h) for h in _handlers_of(hooks) if h.shadow and runs(h)]
-    if required is True and not any(runs(handler) for handler in _handlers_of(hooks)):
-        reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
+        running = [handler for handler in _handlers_of(hooks) if state.runs(handler)]
+        reasons += [_report_shadow(handler) for handler in running if handler.shadow]
+        if not running:
+            reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     if reasons:
         raise RequiredHooksError(reasons)
 
 
-def _absent_on(
-    spec: EventSpec, hooks: HookSet, disabled: DisabledHooks, runs: Callable[[HandlerSpec], bool]
-) -> Iterator[Diagnostic]:
+def _absent_on(spec: EventSpec, state: HookState) -> Iterator[Diagnostic]:
     """Report each hook on an event that does not run, or that none is configured."""
-    for hook in disabled.hooks:
+    for hook in state.disabled.hooks:
         if hook.definition.event == spec.canonical:
             yield _report_disabled(hook)
-    handlers = list(_handlers_of(hooks, spec.canonical))
+    handlers = list(_handlers_of(state.hooks, spec.canonical))
     if not handlers:
         yield diagnose("no-hooks", f"no hook is configured on {spec.wire}")
     for handler in handlers:
         if handler.shadow:
             yield _report_shadow(handler)
-        elif not runs(handler):
+        elif not state.runs(handler):
             text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)
 

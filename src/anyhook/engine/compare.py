@@ -11,6 +11,7 @@ from anyhook.engine.forms import answer_from_form, form_rules
 from anyhook.model.answers import Outcome
 from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.record import Record, replace
+from anyhook.model.text import cut
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import RuleSet
@@ -155,6 +156,4 @@ def _format(value: object) -> str:
     if isinstance(value, Outcome):
         return str(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
-    if len(text) > MAX_VALUE_WIDTH:
-        text = text[: MAX_VALUE_WIDTH - 1] + "…"
-    return text
+    return cut(text, MAX_VALUE_WIDTH)

@@ -24,6 +24,7 @@ from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.degrade import fit_decision
 from anyhook.authoring.functions import check_timeout
 from anyhook.engine.absent import (
+    HookState,
     check_required,
     find_disabled,
     find_shadows,
@@ -271,24 +272,18 @@ class Engine:
         Raises:
             RequiredHooksError: If one does not, or never can.
         """
-        unrunnable = unrunnable_hooks(
-            self.hooks,
-            self.rules,
-            self.required,
+        state = HookState(
+            required=self.required,
+            hooks=self.hooks,
+            rules=self.rules,
+            disabled=self.disabled,
+            diagnostics=self.diagnostics,
             location=self._location,
             guard=self.guard,
             services=self._host_services,
             runs=self.runs,
         )
-        check_required(
-            self.required,
-            self.agent,
-            self.hooks,
-            disabled=self.disabled,
-            diagnostics=self.diagnostics,
-            runs=self.runs,
-            unrunnable=unrunnable,
-        )
+        check_required(state, unrunnable_hooks(state))
         self._has_checked_required = True
 
     def _check_ran(self, results: Results) -> None:

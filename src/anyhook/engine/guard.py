@@ -16,6 +16,7 @@ from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.model.record import Record
+from anyhook.model.text import first_names
 from anyhook.settings.detect import trust_command
 from anyhook.settings.directories import find_root
 from anyhook.trust.records import TrustChange
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 _SHIM = " shim --as "
 """What a command holds that sets the variables of another agent."""
-MAX_SHOWN_LABELS = 5
-"""Hooks that one diagnostic names."""
 MAX_DIRECTORIES = 256
 """Directories and handlers for which the files that a command names there are kept."""
 
@@ -121,9 +120,7 @@ class TrustGuard:
             return list(self.diagnostics())
         counts = Counter(handler.label for handler in new)
         names = [name if n == 1 else f"{name} ({n} entries)" for name, n in counts.items()]
-        labels = ", ".join(names[:MAX_SHOWN_LABELS])
-        if len(names) > MAX_SHOWN_LABELS:
-            labels += f" and {len(names) - MAX_SHOWN_LABELS} more"
+        labels = first_names(names)
         text = (
             f"{len(new)} hooks do not run: their project is not trusted; {self._remedy()}: {labels}"
         )
@@ -278,14 +275,18 @@ class TrustGuard:
                     subject = TrustSubject(key, handler, definition.event, definition.matcher)
                 change = self._records.compare(subject, current_keys, agent=self._agent.name)
             except Exception as error:  # noqa: BLE001 - what cannot be checked does not run
-                text = f"{handler.label!r} cannot be judged, so it does not run: {error}"
-                problem = diagnose("project-untrusted", text, handler.place)
-                self._problems = (*self._problems, problem)
+                self._problems = (*self._problems, report_unjudged(handler, str(error)))
                 continue
             if change is None:
                 self._trusted[id(handler)] = subject
             else:
                 self._changes[id(handler)] = change
+
+
+def report_unjudged(handler: HandlerSpec, problem: str) -> Diagnostic:
+    """Report a handler that does not run, because the guard fails at it."""
+    text = f"{handler.label!r} cannot be judged, so it does not run: {problem}"
+    return diagnose("project-untrusted", text, handler.place, handler=handler.label)
 
 
 def _withheld(handler: HandlerSpec, diagnostic: Diagnostic) -> HandlerResult:

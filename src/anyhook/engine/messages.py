@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from anyhook.model.diagnostics import Severity
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 4096
 """Problems that are remembered: a hook whose message always differs must not fill the memory."""
-_NUMBER = re.compile(r"\d+")
 
 
 def _logger() -> Logger:
@@ -59,9 +57,7 @@ class MessageChannel:
 
     def _is_new(self, diagnostic: Diagnostic) -> bool:
         """Remember a problem, and return whether it is new."""
-        # Seconds, process ids and offsets differ between two reports of one problem.
-        message = _NUMBER.sub("#", diagnostic.message)
-        problem = (diagnostic.code, diagnostic.place, diagnostic.handler, message)
+        problem = diagnostic.identity
         if problem in self._reported:
             return False
         if len(self._reported) >= MAX_PROBLEMS:

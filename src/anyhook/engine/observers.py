@@ -128,6 +128,6 @@ class Observations:
 
 
 def _report(source: object, error: Exception) -> Diagnostic:
-    name = type(source).__name__
-    text = f"{name} failed ({type(error).__name__}: {error}); the event was decided without it"
-    return diagnose("observer-failed", text)
+    name, kind = type(source).__name__, type(error).__name__
+    text = f"{name} failed ({kind}: {error}); the event was decided without it"
+    return diagnose("observer-failed", text, subject=f"{name}: {kind}")

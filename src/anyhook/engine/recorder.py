@@ -20,7 +20,6 @@ from anyhook.model.json import repair
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -40,18 +39,15 @@ class Recorder:
     What it cannot write is lost, which is logged once a minute at most; the decision is not
     affected.
 
-    Commands may name their files with the variables. The directory is that of the history; by
-    default `history` in the user's data directory.
+    Commands may name their files with the variables.
     """
 
     def __init__(
         self,
         project: Path,
         variables: Mapping[str, str] | None = None,
-        *,
-        directory: str | os.PathLike[str] | None = None,
     ) -> None:
-        self.directory = str(directory or history_directory())
+        self.directory = history_directory()
         self._project = project
         self._variables = dict(variables or {})
         self._files: dict[int, tuple[HandlerSpec, str | None]] = {}

@@ -9,6 +9,7 @@ import anyio
 
 from anyhook.agents.entry import load_object
 from anyhook.engine.forms import answer_from_form
+from anyhook.engine.guard import report_unjudged
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.results import failed_result
 from anyhook.model.answers import NO_OPINION, Outcome
@@ -155,7 +156,9 @@ async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerRes
         try:
             result = await get_kind(handler.kind)(form_context, handler)
         except Exception as error:  # noqa: BLE001 - a bug in one handler must not cost the others
-            result = failed_result(form_context, handler, f"{type(error).__name__}: {error}")
+            kind = type(error).__name__
+            text = f"{kind}: {error}"
+            result = failed_result(form_context, handler, text, subject=kind)
         if result.failed or result.status is not Status.RAN:
             result = _deny_on_failure(form_context, handler, result)
     if handler.form:
@@ -174,8 +177,7 @@ def withhold_safely(
         return withhold(handler, cwd)
     except Exception as error:  # noqa: BLE001 - a handler that cannot be judged does not run
         problem = f"{type(error).__name__}: {error}"
-        text = f"{handler.label!r} cannot be judged, so it does not run: {problem}"
-        diagnostic = diagnose("project-untrusted", text, handler.place, handler=handler.label)
+        diagnostic = report_unjudged(handler, problem)
         return HandlerResult(handler, Status.WITHHELD, error=problem, diagnostics=(diagnostic,))
 
 
@@ -210,7 +212,13 @@ def _limit_continuation(
     if not problem:
         return result
     text = f"{context.spec.wire}: hook {handler.label!r} cannot continue the agent: {problem}"
-    diagnostic = diagnose("ignored-output", text, handler.place, handler=handler.label)
+    diagnostic = diagnose(
+        "ignored-output",
+        text,
+        handler.place,
+        handler=handler.label,
+        subject=f"{context.spec.wire}: cannot continue the agent",
+    )
     return replace(
         result,
         answer=result.answer.replace(outcome=Outcome.NONE, reason=None),

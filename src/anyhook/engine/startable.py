@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
+from anyhook.processes.programs import find_program
 from anyhook.shell import read_commands
 from anyhook.shell.path_variables import find_variables
 from anyhook.shell.programs import BUILTINS, base_name, find_shell
@@ -58,7 +58,7 @@ def check_start(
         if not isinstance(first, str) or path.name != first:
             yield _about(handler, "missing-script", f"{path} does not exist")
     if isinstance(first, str):
-        if first not in BUILTINS and shutil.which(first, path=search_path) is None:
+        if first not in BUILTINS and find_program(first, env) is None:
             text = f"there is no program {first!r} on the PATH"
             if first == PROGRAM[0]:
                 text += "; install it where the agent finds it: pipx install anyhook"

@@ -18,7 +18,7 @@ from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import MATCH_ALL
 from anyhook.model.diagnostics import Place, diagnose
 from anyhook.model.record import EMPTY, Record
-from anyhook.model.text import printable
+from anyhook.model.text import first_names, printable
 from anyhook.model.tools import MCP_PREFIX, TOOLS
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
 MAX_TOOLS = 4096
 """Tools that are remembered: names that a model makes up must not fill the memory."""
-MAX_HOOKS = 5
-"""Hooks that one message names."""
 
 
 class HookSource(Protocol):
@@ -217,12 +215,9 @@ class UnmatchedTools:
                 place = Place(Path(place.file).relative_to(project).as_posix(), place.line)
             listens_to = printable(", ".join(patterns) or "every tool")
             texts[f"{handler.label} at {printable(str(place))} listens to {listens_to}"] = None
-        hooks = list(texts)
-        named = ", ".join(hooks[:MAX_HOOKS])
-        if len(hooks) > MAX_HOOKS:
-            named += f" and {len(hooks) - MAX_HOOKS} more"
+        hooks = first_names(list(texts))
         owner = " of this agent" if tool.has_options else ""
-        return f"tool {printable(tool.name)!r}{owner} is one that no hook applies to ({named})"
+        return f"tool {printable(tool.name)!r}{owner} is one that no hook applies to ({hooks})"
 
     def _remedy(self, tool: ProgramTool, kind: ToolKind | None) -> str:
         agent = self._engine.agent

@@ -183,13 +183,20 @@ def _make_result(
     notes = _report_run(context, handler, process, repaired)
     if process.timed_out:
         notes += report_unused(context.agent, context.rules, context.spec, handler, process.stdout)
-        error = f"{timeout_message(handler)} and was ended"
+        subject = timeout_message(handler)
+        error = f"{subject} and was ended"
         if process.survivors:
             numbers = ", ".join(map(str, process.survivors))
-            error = (
-                f"{timeout_message(handler)}; these of its processes could not be ended: {numbers}"
-            )
-        result = failed_result(context, handler, error, status=Status.TIMED_OUT, notes=tuple(notes))
+            error = f"{subject}; these of its processes could not be ended: {numbers}"
+            subject += ", with processes that could not be ended"
+        result = failed_result(
+            context,
+            handler,
+            error,
+            status=Status.TIMED_OUT,
+            notes=tuple(notes),
+            subject=subject,
+        )
     else:
         output = decode_exit(
             context.agent,

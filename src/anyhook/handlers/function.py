@@ -67,11 +67,11 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
         if scope.cancel_called and answer.outcome is not Outcome.DENY and not answer.stop:
             return timed_out_result(context, handler, started=started)
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
-        return failed_result(context, handler, _describe(error), started=started)
+        return _raised_result(context, handler, error, started)
     except anyio.get_cancelled_exc_class() as error:
         if is_cancelled_from_outside():
             raise
-        return failed_result(context, handler, _describe(error), started=started)
+        return _raised_result(context, handler, error, started)
     return HandlerResult(
         handler,
         Status.RAN,
@@ -80,6 +80,13 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
         duration=time.perf_counter() - started,
         diagnostics=(*event_notes, *answer_notes),
     )
+
+
+def _raised_result(
+    context: HookContext, handler: HandlerSpec, error: BaseException, started: float
+) -> HandlerResult:
+    text, subject = _describe(error), type(error).__name__
+    return failed_result(context, handler, text, started=started, subject=subject)
 
 
 def _describe(error: BaseException) -> str:

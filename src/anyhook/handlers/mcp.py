@@ -128,6 +128,7 @@ def _make_result(
             status=Status.WARNED,
             started=started,
             notes=notes,
+            subject="the tool failed",
         )
         return replace(failure, stderr=text, truncated=truncated)
     end = ProcessExit(0, stdout=text, truncated=truncated)

@@ -13,6 +13,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.handlers.threads import call_in_thread
+from anyhook.model.globs import matches_glob
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -180,7 +181,7 @@ def is_allowed(url: str, patterns: Iterable[str] | None) -> bool:
     parts = _split_url(url, default_port)
     for pattern in patterns:
         globs = _split_url(pattern, default_port)
-        if all(_matches(part, glob) for part, glob in zip(parts, globs, strict=True)):
+        if all(matches_glob(glob, part) for part, glob in zip(parts, globs, strict=True)):
             return True
     return False
 
@@ -212,19 +213,3 @@ def _split_url(url: str, default_port: str) -> UrlParts:
     if not port and not host.endswith("*"):
         port = default_port
     return UrlParts(scheme, f"{host}{port}", path)
-
-
-def _matches(text: str, glob: str) -> bool:
-    """Match without a regular expression, which a pattern of many stars would keep busy."""
-    first, *others = glob.split("*")
-    if not others:
-        return text == first
-    if not text.startswith(first):
-        return False
-    position, last = len(first), others.pop()
-    for piece in others:
-        position = text.find(piece, position)
-        if position < 0:
-            return False
-        position += len(piece)
-    return text.endswith(last) and len(text) - len(last) >= position

@@ -31,12 +31,14 @@ def failed_result(
     status: Status = Status.FAILED,
     started: float | None = None,
     notes: tuple[Diagnostic, ...] = (),
+    subject: str | None = None,
 ) -> HandlerResult:
     """Make the result of a handler that failed.
 
     The code is that of its diagnostic; by default that of a failure or a timeout. The status is
     `FAILED`, `WARNED` or `TIMED_OUT`. `started` is when it began, on the clock of
-    `time.perf_counter`; by default now. Notes are further diagnostics.
+    `time.perf_counter`; by default now. Notes are further diagnostics. `subject` is what the
+    error has in common with others of its kind, if it holds what differs between two of them.
     """
     if code is None:
         code = "handler-timeout" if status is Status.TIMED_OUT else "handler-failed"
@@ -49,7 +51,7 @@ def failed_result(
         started=started - context.epoch,
         duration=now - started,
         error=error,
-        diagnostics=(note(code, context, handler, error), *notes),
+        diagnostics=(note(code, context, handler, error, subject=subject), *notes),
         failed=True,
     )
 
@@ -67,10 +69,19 @@ def timeout_message(handler: HandlerSpec) -> str:
     return f"ran into its timeout of {handler.timeout:g} s"
 
 
-def note(code: str, context: HookContext, handler: HandlerSpec, message: str) -> Diagnostic:
+def note(
+    code: str,
+    context: HookContext,
+    handler: HandlerSpec,
+    message: str,
+    *,
+    subject: str | None = None,
+) -> Diagnostic:
     """Make a diagnostic about a handler on an event."""
     text = f"{handler.label!r} on {context.spec.wire}: {message}"
-    return diagnose(code, text, handler.place, handler=handler.label)
+    if subject is not None:
+        subject = f"{context.spec.wire}: {subject}"
+    return diagnose(code, text, handler.place, handler=handler.label, subject=subject)
 
 
 def payload_notes(context: HookContext, handler: HandlerSpec) -> tuple[Diagnostic, ...]:
@@ -105,6 +116,7 @@ async def call_service(
     """
     started = time.perf_counter()
     problem = f"did not answer within the timeout of {handler.timeout:g} s"
+    subject = None
     status = Status.TIMED_OUT
     try:
         with anyio.move_on_after(handler.timeout):
@@ -116,6 +128,7 @@ async def call_service(
     except Exception as error:  # noqa: BLE001 - the failure of one handler must not end the others
         status = Status.FAILED
         problem = f"failed: {type(error).__name__}: {error}"
+        subject = f"{service} failed: {type(error).__name__}"
     except anyio.get_cancelled_exc_class():
         if is_cancelled_from_outside():
             raise
@@ -127,6 +140,7 @@ async def call_service(
         status=status,
         started=started,
         notes=payload_notes(context, handler),
+        subject=subject,
     )
 
 

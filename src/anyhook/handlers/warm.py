@@ -7,10 +7,8 @@ engine runs the command as a program, which then starts the server.
 from __future__ import annotations
 
 import os
-import socket
 import time
 from contextlib import suppress
-from math import inf
 from typing import TYPE_CHECKING
 
 import anyio
@@ -23,20 +21,19 @@ from anyhook.worker.client import (
     DONE,
     HEAD,
     MAX_FRAME,
-    SOCKET,
     WORKER_ENV,
     WorkerUnavailable,
     absolute,
     address,
-    check_private,
+    connect,
     current_umask,
     ignored_signals,
     pack_run,
-    peer_user,
 )
 from anyhook.worker.protocol import FrameError, body_size, parse_reply
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Mapping
 
     from anyhook.worker.commands import HookCommand
@@ -54,7 +51,7 @@ async def run_warm(
     cwd: str,
     env: Mapping[str, str],
     stdin: bytes,
-    timeout: float | None,
+    timeout: float,
     output_limit: int,
 ) -> ProcessResult | None:
     """Run a hook file on its server.
@@ -66,7 +63,7 @@ async def run_warm(
         cwd: Working directory.
         env: The whole environment.
         stdin: The event.
-        timeout: Seconds; `None` for no limit.
+        timeout: Seconds.
         output_limit: Bytes of each stream that are kept; see `result_of_reply`.
 
     Returns:
@@ -76,7 +73,7 @@ async def run_warm(
     if env.get(WORKER_ENV) == "off" or os.name != "posix":
         return None
     started = time.perf_counter()
-    deadline = inf if timeout is None else anyio.current_time() + timeout
+    deadline = anyio.current_time() + timeout
     try:
         request = pack_run(
             cwd,
@@ -107,25 +104,14 @@ def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> socket.s
     """Connect to the server that a command would ask.
 
     Raises:
-        WorkerUnavailable: If its interpreter is unknown, or another user listens there.
+        WorkerUnavailable: If its interpreter is unknown, or as `connect` does.
         OSError: If no process listens there.
     """
     python = command.interpreter(env)
     if python is None:
         raise WorkerUnavailable("its interpreter is unknown")
     base = address(python, absolute(command.words[0], cwd), env)
-    check_private(os.path.dirname(base))
-    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    link.setblocking(False)
-    try:
-        link.connect(base + SOCKET)
-    except OSError:
-        link.close()
-        raise
-    if peer_user(link) != os.getuid():
-        link.close()
-        raise WorkerUnavailable("another user listens there")
-    return link
+    return connect(base, timeout=0)
 
 
 async def _ask(link: socket.socket, request: bytes, deadline: float) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import sqlite3
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -44,6 +43,7 @@ from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
+from anyhook.processes.programs import find_program
 from anyhook.shell import read_commands
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
@@ -294,7 +294,7 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
     """
     program = get_program(agent)
     names = program.executables if program is not None else ()
-    paths = [shutil.which(name, path=environ.get("PATH")) for name in names]
+    paths = [find_program(name, environ) for name in names]
     path = next(filter(None, paths), None)
     if path is None:
         return ""

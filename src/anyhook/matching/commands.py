@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from anyhook.matching.globs import matches_command, matches_glob
+from anyhook.matching.globs import matches_command
+from anyhook.model.globs import matches_glob
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.wrappers import runs_text, unwrap
 

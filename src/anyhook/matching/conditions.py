@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from anyhook.matching.commands import covers_command, covers_powershell
-from anyhook.matching.globs import matches_command, matches_glob
+from anyhook.matching.globs import matches_command
 from anyhook.matching.paths import Directories, covers_path, path_pattern_problem
+from anyhook.model.globs import matches_glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

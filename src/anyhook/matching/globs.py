@@ -1,43 +1,16 @@
-r"""Globs of permission rules in which only `*` is special and `\*` is a star.
-
-Both sides may come from strangers, so nothing here backtracks without a limit.
-"""
+r"""Globs of commands, and of sequences like the parts of a path."""
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from anyhook.model.globs import matches_glob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_STARS = re.compile(r"(?<!\\)\*+")
 _ARGUMENTS = (" *", ":*")
 """Endings of a pattern that stand for arguments, of which there may be none."""
-
-
-@lru_cache(maxsize=1024)
-def _literals(pattern: str) -> tuple[str, ...]:
-    return tuple(literal.replace("\\*", "*") for literal in _STARS.split(pattern))
-
-
-def matches_glob(pattern: str, text: str) -> bool:
-    """Return whether a glob matches a whole text; each literal is searched for once."""
-    first, *rest = _literals(pattern)
-    # Without a star there is one literal.
-    if not rest:
-        return text == first
-    *middle, last = rest
-    if not text.startswith(first):
-        return False
-    position = len(first)
-    for literal in middle:
-        position = text.find(literal, position)
-        if position < 0:
-            return False
-        position += len(literal)
-    return len(text) - position >= len(last) and text.endswith(last)
 
 
 def matches_command(pattern: str, text: str) -> bool:

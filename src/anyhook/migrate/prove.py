@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import os
 import shlex
-import shutil
 import site
 import sys
 import tempfile
@@ -32,6 +31,7 @@ from anyhook.migrate.corpus import builtin_probes, recorded_probes
 from anyhook.migrate.plan import SCOPES, merge_into, plan_migration
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
+from anyhook.processes.programs import find_program
 from anyhook.sandbox.copies import XDG_VARIABLES, copy_home, copy_project
 from anyhook.sandbox.world import move_paths
 from anyhook.settings.sources import Location, places, written_file
@@ -236,7 +236,7 @@ def environment(migration: Migration, location: Location, copy: Path) -> dict[st
     user_packages = site.getuserbase()
     if Path(user_packages).is_dir():
         environ.setdefault("PYTHONUSERBASE", user_packages)
-    if migration.is_shimmed and not shutil.which(PROGRAM[0], path=environ.get("PATH")):
+    if migration.is_shimmed and find_program(PROGRAM[0], environ) is None:
         # Migrated hooks start the program, and none is installed.
         programs = copy.parent / "bin"
         programs.mkdir(exist_ok=True)

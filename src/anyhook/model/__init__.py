@@ -1,1 +1,1 @@
-"""Frozen values that the whole house shares. No I/O, no clock, no event loop."""
+"""Frozen values that the whole house shares. No files, no clock, no event loop."""

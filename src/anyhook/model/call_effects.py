@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from fnmatch import fnmatchcase
 
+from anyhook.model.globs import matches_glob
 from anyhook.model.record import Record
 from anyhook.shell.paths import PathPattern, join_path, patched_paths
 from anyhook.shell.values import LITERAL, PATTERN, VAGUE, Value
@@ -290,7 +291,7 @@ def _runs(
     """
     if not command.program:
         return None if command.certain else False
-    if not fnmatchcase(command.program.lower(), program):
+    if not matches_glob(program, command.program.lower()):
         return None if command.is_complete else False
     read = command.read
     is_certain = True
@@ -315,7 +316,7 @@ def _may_be(value: Value, operand: str) -> bool:
     """Return whether a word may be an operand, which may be a pattern of names."""
     if value.kind == PATTERN and fnmatchcase(operand, value.text):
         return True
-    return value.kind == VAGUE or fnmatchcase(value.text, operand)
+    return value.kind == VAGUE or matches_glob(operand, value.text)
 
 
 def _is_except(target: str, exceptions: list[PathPattern]) -> bool:
@@ -361,4 +362,4 @@ def _covers_host(host: str, patterns: Collection[str], but_not: Collection[str] 
     host = host.lower()
     if but_not and _covers_host(host, but_not):
         return False
-    return any(fnmatchcase(host, pattern.lower().removesuffix(".")) for pattern in patterns)
+    return any(matches_glob(pattern.lower().removesuffix("."), host) for pattern in patterns)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.model.record import EMPTY, Record
-from anyhook.model.text import printable
+from anyhook.model.text import cut, printable
 from anyhook.shell.labels import command_label, words_label
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class HandlerSpec(Record, kw_only=False):
         else:
             label = self.identifier
         label = printable(" ".join(label.split())) or self.kind
-        return label if len(label) <= MAX_LABEL_WIDTH else label[: MAX_LABEL_WIDTH - 1] + "…"
+        return cut(label, MAX_LABEL_WIDTH)
 
     @property
     def shown_identifier(self) -> str:

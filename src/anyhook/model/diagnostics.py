@@ -195,6 +195,9 @@ class Diagnostic(Record, kw_only=False):
         place: The position of the problem, if it has one.
         severity: Usually the severity of the code.
         handler: Label of the handler that the problem is about, if any.
+        subject: What tells the problem from others with the same code, place and handler, where
+            the message differs between two reports of one problem: it holds process ids, counts,
+            or what a hook printed. Otherwise `None`, and the message does.
     """
 
     code: str
@@ -202,6 +205,7 @@ class Diagnostic(Record, kw_only=False):
     place: Place | None = None
     severity: Severity = Severity.WARNING
     handler: str | None = None
+    subject: str | None = None
 
     def __init__(
         self,
@@ -210,10 +214,23 @@ class Diagnostic(Record, kw_only=False):
         place: Place | None = None,
         severity: Severity = Severity.WARNING,
         handler: str | None = None,
+        *,
+        subject: str | None = None,
     ) -> None:
         self.__dict__.update(
-            code=code, message=message, place=place, severity=severity, handler=handler
+            code=code,
+            message=message,
+            place=place,
+            severity=severity,
+            handler=handler,
+            subject=subject,
         )
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What two reports of one problem have in common."""
+        subject = self.message if self.subject is None else self.subject
+        return self.code, self.place, self.handler, subject
 
     def __str__(self) -> str:
         position = f"{self.place}: " if self.place else ""
@@ -227,6 +244,9 @@ def diagnose(
     *,
     handler: str | None = None,
     severity: Severity | None = None,
+    subject: str | None = None,
 ) -> Diagnostic:
     """Return a diagnostic with the usual severity of its code."""
-    return Diagnostic(code, printable(message), place, severity or CODES[code][0], handler)
+    return Diagnostic(
+        code, printable(message), place, severity or CODES[code][0], handler, subject=subject
+    )

@@ -209,7 +209,8 @@ class ToolEvent(Event, OfTool[CallT_co]):
 
         Args:
             program: Its name without directories; `*` stands for any characters (`mkfs*`).
-            operands: What its first arguments are that are not options: `"push"`.
+            operands: What its first arguments are that are not options: `"push"`; `*` stands for
+                any characters here, too.
             options: The options that it has, all of them, each in any spelling: `{"--force"}`.
 
         Returns:

@@ -394,13 +394,13 @@ def _json(value: object) -> str:
     """Return a value as JSON of at most 80 characters."""
     import json
 
+    from anyhook.model.text import cut
+
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         text = "a nested value"
-    if len(text) > 80:
-        text = text[:79] + "…"
-    return text
+    return cut(text, 80)
 
 
 def drop_mistyped(

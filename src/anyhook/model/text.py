@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 _BLANKS = frozenset("\n\t ")
 MARK = "\N{REPLACEMENT CHARACTER}"
 """What `mask` writes for an invisible character."""
 MAX_VALUE_WIDTH = 100
 """Characters of a value that `shorten` shows."""
+MAX_NAMES = 5
+"""Names that `first_names` lists."""
 
 
 def printable(text: str) -> str:
@@ -49,8 +55,18 @@ def shorten(value: object) -> str:
         from anyhook.model.json import repair
 
         text = json.dumps(repair(value), ensure_ascii=False)
-    text = printable(text)
-    return text if len(text) <= MAX_VALUE_WIDTH else text[: MAX_VALUE_WIDTH - 1] + "…"
+    return cut(printable(text), MAX_VALUE_WIDTH)
+
+
+def cut(text: str, width: int) -> str:
+    """Return a text that has at most that many characters; a longer one ends with `…`."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Return the first names and the number of the others, like `a, b, c, d, e and 2 more`."""
+    listed = ", ".join(names[:MAX_NAMES])
+    return f"{listed} and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else listed
 
 
 def count_of(number: int, noun: str) -> str:

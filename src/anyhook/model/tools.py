@@ -172,11 +172,11 @@ class Vocabulary(Record):
 
         The subject is a name or a pattern; so may be the names, for tools of MCP servers.
         """
-        from fnmatch import fnmatchcase
+        from anyhook.model.globs import matches_glob
 
         names: list[str] = []
         for canonical, tool in self.tools.items():
-            if fnmatchcase(canonical, subject):
+            if matches_glob(subject, canonical):
                 names.extend(tool.names)
         # A pattern may also match tools of extensions, and an unknown name may be one of them.
         is_pattern = "*" in subject and subject not in self.tools

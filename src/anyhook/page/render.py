@@ -23,7 +23,7 @@ from anyhook.history.describe import notes_of, problem_of, show_span, show_time,
 from anyhook.history.verdicts import CRASH, FAILURES, NO_VERDICT, VERDICTS
 from anyhook.journal.records import RECORDER_KIND
 from anyhook.model.answers import STRENGTH
-from anyhook.model.text import count_of, printable, shorten
+from anyhook.model.text import count_of, cut, printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -174,7 +174,7 @@ def short_name(value: object, length: int = MAX_NAME_LENGTH) -> str:
     Nothing bounds names of hooks, tools and fields; one of 10,000 characters would fill the page.
     """
     text = "" if value is None else printable(" ".join(str(value).split()))
-    return text if len(text) <= length else text[: length - 1] + "…"
+    return cut(text, length)
 
 
 def title_of(agent: str) -> str:

@@ -10,6 +10,7 @@ import select
 import signal
 
 from anyhook.processes.child import GRACE, Child, describe_start_error
+from anyhook.processes.programs import find_program
 from anyhook.processes.result import OUTPUT_LIMIT, ProcessResult
 
 ENOENT = 2
@@ -175,7 +176,9 @@ class _Interrupts:
 
 def _spawn(argv: Sequence[str], env: Mapping[str, str], fds: Sequence[int]) -> int:
     """Start a program in a process group of its own."""
-    path = _find_program(argv[0], env)
+    path = find_program(argv[0], env)
+    if path is None:
+        raise FileNotFoundError(ENOENT, "No such file or directory", argv[0])
     try:
         return _posix_spawn(path, argv, env, fds)
     except OSError as error:
@@ -194,14 +197,3 @@ def _posix_spawn(path: str, argv: Sequence[str], env: Mapping[str, str], fds: Se
         setpgroup=0,
         setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],  # which Python ignores
     )
-
-
-def _find_program(program: str, env: Mapping[str, str]) -> str:
-    """Look a program up on the `PATH` of the command, not of this process."""
-    if "/" in program:
-        return program
-    for directory in os.get_exec_path(dict(env)):
-        path = f"{directory or '.'}/{program}"
-        if os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    raise FileNotFoundError(ENOENT, "No such file or directory", program)

@@ -32,21 +32,19 @@ async def run_process(
     env: Mapping[str, str],
     stdin: bytes = b"",
     timeout: float | None = None,
-    grace: float = GRACE,
     output_limit: int = OUTPUT_LIMIT,
 ) -> ProcessResult:
     """Run a command to its end, in its own session and process group.
 
-    At the deadline all its processes get SIGTERM, after `grace` SIGKILL (see `processes.tree`).
+    At the deadline all its processes get SIGTERM, after `GRACE` SIGKILL (see `processes.tree`).
     The result is returned when the command has ended and its output was drained for a bounded
     time, even if another process still holds the pipe. When the call is cancelled, the processes
     are killed the same way before the cancellation goes on.
 
     The program is looked up on the `PATH` of `env`, which is the whole environment. A command that
     does not read `stdin` is fine. The timeout counts in seconds from the start; `None` for no
-    limit. `grace` are the seconds from SIGTERM to SIGKILL. `output_limit` is in bytes of each
-    stream; of a JSON reply, `REPLY_LIMIT` are kept. The result of a command that cannot be started
-    has an `error`.
+    limit. `output_limit` is in bytes of each stream; of a JSON reply, `REPLY_LIMIT` are kept. The
+    result of a command that cannot be started has an `error`.
 
     Raises:
         PlatformError: If the platform is not supported.
@@ -65,7 +63,7 @@ async def run_process(
         except (OSError, ValueError) as error:
             return ProcessResult(error=describe_start_error(error, argv, cwd))
         try:
-            await _run_to_end(child, selector, timeout, grace)
+            await _run_to_end(child, selector, timeout)
         except OSError as error:
             if child.was_killed:
                 why = f"{argv[0]!r} cannot be watched, and was killed: {error.strerror or error}"
@@ -76,7 +74,7 @@ async def run_process(
 
 
 async def _run_to_end(
-    child: Child, selector: selectors.BaseSelector, timeout: float | None, grace: float
+    child: Child, selector: selectors.BaseSelector, timeout: float | None
 ) -> None:
     try:
         if not child.has_unsent_input:
@@ -87,7 +85,7 @@ async def _run_to_end(
         if not child.is_finished:
             try:
                 with anyio.CancelScope(shield=True):
-                    await _drive(child, selector, child.stop(grace))
+                    await _drive(child, selector, child.stop(GRACE))
             except OSError:  # it cannot be watched
                 drive_blocking(child, child.stop(SHORT_GRACE))
             except BaseException:  # asyncio passes a second cancellation through the shield

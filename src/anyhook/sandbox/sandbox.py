@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _KEEPER = "import sys; from anyhook.sandbox.keeper import main; main(int(sys.argv[1]))"
 """The program of the keeper. As `-m`, its classes would not be those that tasks name."""
+HAS_NAMESPACES = sys.platform == "linux"
+"""Whether a world of namespaces is tried; otherwise it is one of copies."""
 MAX_RECORD_SIZE = 1024**3
 """Bytes."""
 END_SECONDS = 10.0
@@ -69,7 +71,6 @@ class Sandbox:
         others: Further directories that hooks may change, like those of agents outside of the home.
         environ: Environment of hooks; by default that of this process.
         discards_output: Discard what hooks print; otherwise it goes to standard error.
-        must_copy: Make a world of copies.
         programs: Make a bare world: it has these programs, and nothing of the user's. A run in it
             can import nothing: what its function needs has to be imported by its module.
 
@@ -86,7 +87,6 @@ class Sandbox:
         *,
         environ: Mapping[str, str] | None = None,
         discards_output: bool = False,
-        must_copy: bool = False,
         programs: BarePrograms | None = None,
     ) -> None:
         temporary = (*TEMPORARY, tempfile.gettempdir())
@@ -105,7 +105,7 @@ class Sandbox:
         self.limits: tuple[str, ...] = ()
         """What hooks could reach although they are in the sandbox, for people."""
         self._programs = programs
-        is_made = not must_copy and sys.platform == "linux" and self._start(is_enclosed=True)
+        is_made = HAS_NAMESPACES and self._start(is_enclosed=True)
         if not is_made and programs is not None:
             raise SandboxError("this system allows no namespaces")
         if not is_made:

@@ -13,7 +13,6 @@ import re
 import secrets
 import signal
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -57,6 +56,10 @@ DIGITS = 20
 """Digits of a declared length that are parsed: a longer number is too large in any case."""
 GRACE = 5.0
 """Seconds that running hooks may take to answer when the server ends."""
+MAX_CONNECTIONS = 256
+"""Connections that are open at the same time, with or without a token."""
+REQUEST_SECONDS = 30.0
+"""Seconds in which a whole request has to arrive; hooks may take longer."""
 JSON = "application/json"
 STATUS: dict[type[AnyhookError], int] = {EventError: 422, EngineClosedError: 503}
 """Error to status code."""
@@ -112,29 +115,13 @@ def make_app(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
-    """Limits for the clients of a server, with or without a token."""
-
-    connections: int = 256
-    """Connections that are open at the same time."""
-    request_seconds: float = 30.0
-    """Seconds in which a whole request has to arrive; hooks may take longer."""
-
-
-def run(
-    app: ASGIApp,
-    listening: socket.socket,
-    on_ready: Callable[[], None],
-    limits: RequestLimits | None = None,
-) -> None:
+def run(app: ASGIApp, listening: socket.socket, on_ready: Callable[[], None]) -> None:
     """Serve an application until SIGINT, SIGTERM or SIGHUP, and report when it is ready.
 
     Raises:
         KeyboardInterrupt: When SIGINT has ended it.
     """
     config = _Config(
-        limits or RequestLimits(),
         app,
         loop="asyncio",
         http=_Connection,
@@ -161,13 +148,12 @@ def run(
 class _Config(uvicorn.Config):
     """Settings of a server, and its connections without a whole request, oldest first."""
 
-    def __init__(self, limits: RequestLimits, app: ASGIApp, **options: Any) -> None:
+    def __init__(self, app: ASGIApp, **options: Any) -> None:
         # Hooks and their processes need the other three.
-        self.connections = descriptor_budget(limits.connections, each=4, spare=0)
+        self.connections = descriptor_budget(MAX_CONNECTIONS, each=4, spare=0)
         # asyncio accepts so many connections in each pass of its loop, and needs about four passes
         # until it has closed one that is too many: all of them together must have descriptors.
         super().__init__(app, backlog=max(1, self.connections // 4), **options)
-        self.request_seconds = limits.request_seconds
         self.waiting: dict[_Connection, None] = {}
 
 
@@ -215,7 +201,7 @@ class _Connection(H11Protocol):
         return self.conn.their_state in (h11.IDLE, h11.SEND_BODY)
 
     def _wait_for_request(self) -> None:
-        self._timer = self.loop.call_later(self.config.request_seconds, self.drop)
+        self._timer = self.loop.call_later(REQUEST_SECONDS, self.drop)
         self.config.waiting[self] = None
 
     def _stop_waiting(self) -> None:

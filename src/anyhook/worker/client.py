@@ -11,9 +11,12 @@ import sys
 from functools import lru_cache
 from time import monotonic
 
+from anyhook._compat import signals
+from anyhook.processes.programs import find_program
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _socket
+    import socket
     from collections.abc import Mapping, Sequence
 
 MAGIC = b"AHK2"
@@ -131,11 +134,7 @@ def which(program: str, environ: Mapping[str, str]) -> str:
     """Return the absolute path of a program, as `execvp` would find it."""
     if "/" in program:
         return absolute(program, os.getcwd())
-    for directory in (environ.get("PATH") or "/usr/bin:/bin").split(":"):
-        path = f"{directory or os.getcwd()}/{program}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return program
+    return find_program(program, environ) or program
 
 
 def absolute(path: str, cwd: str) -> str:
@@ -183,7 +182,7 @@ def pack_run(
     return MAGIC + len(body).to_bytes(4, "little") + body
 
 
-def read_frame(link: _socket.socket, timeout: float) -> bytes:
+def read_frame(link: socket.socket, timeout: float) -> bytes:
     """Return the body of the next frame.
 
     Args:
@@ -202,7 +201,7 @@ def read_frame(link: _socket.socket, timeout: float) -> bytes:
     return _read_exactly(link, size, deadline)
 
 
-def _read_exactly(link: _socket.socket, size: int, deadline: float) -> bytes:
+def _read_exactly(link: socket.socket, size: int, deadline: float) -> bytes:
     chunks = []
     while size:
         link.settimeout(max(0.0, deadline - monotonic()))  # with 0, what has arrived is read
@@ -214,19 +213,24 @@ def _read_exactly(link: _socket.socket, size: int, deadline: float) -> bytes:
     return b"".join(chunks)
 
 
-def connect(path: str) -> _socket.socket:
-    """Connect to a server.
+def connect(base: str, *, timeout: float) -> socket.socket:
+    """Connect to the server of an address.
+
+    Args:
+        base: The address.
+        timeout: Seconds for each operation of the socket; with 0 it does not block.
 
     Raises:
-        WorkerUnavailable: If another user listens there.
+        WorkerUnavailable: If another user listens there, or could have put the socket there.
         OSError: If no process listens there.
     """
-    import _socket
+    import socket
 
-    link = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    link.settimeout(ACCEPT_TIMEOUT)
+    check_private(os.path.dirname(base))
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    link.settimeout(timeout)
     try:
-        link.connect(path)
+        link.connect(base + SOCKET)
     except OSError:
         link.close()
         raise
@@ -236,12 +240,12 @@ def connect(path: str) -> _socket.socket:
     return link
 
 
-def peer_user(link: _socket.socket) -> int:
+def peer_user(link: socket.socket) -> int:
     """Return the user at the other end of a socket; -1 if the system does not report it."""
-    import _socket
+    import socket
 
-    if hasattr(_socket, "SO_PEERCRED"):
-        data = link.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)
+    if hasattr(socket, "SO_PEERCRED"):
+        data = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
         return int.from_bytes(data[4:8], sys.byteorder)
     if sys.platform == "darwin":
         local_peercred, size = 1, 76
@@ -266,11 +270,9 @@ def ignored_signals() -> int:
     Returns:
         A set of bits; the lowest one is for signal 1.
     """
-    import _signal  # type: ignore[import-not-found] # `signal` makes an enum of every number
-
     bits = 0
-    for number in _signal.valid_signals():
-        if _signal.getsignal(number) == _signal.SIG_IGN:
+    for number in signals.valid_signals():
+        if signals.getsignal(number) == signals.SIG_IGN:
             bits |= 1 << (number - 1)
     return bits
 

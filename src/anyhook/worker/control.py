@@ -20,7 +20,6 @@ from anyhook.worker.client import (
     ACCEPT_TIMEOUT,
     RUNTIME_DIR_ENV,
     SERVER_CODE,
-    SOCKET,
     STATUS,
     STATUS_REPLY,
     STOP,
@@ -154,7 +153,7 @@ def ask(base: str, kind: bytes) -> dict[str, Any]:
         NoReplyError: If no server replies there.
     """
     try:
-        link = connect(base + SOCKET)
+        link = connect(base, timeout=ACCEPT_TIMEOUT)
     except (ConnectionRefusedError, FileNotFoundError):
         raise NoReplyError("no process listens there", is_stale=True) from None
     except (WorkerUnavailable, OSError) as error:
