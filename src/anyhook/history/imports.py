@@ -15,7 +15,7 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.merge import combine
+from anyhook.history.merge import merge_decisions
 from anyhook.history.rows import dump, uncompressed
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
@@ -227,7 +227,7 @@ def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> R
     results = tuple([_result_of(agent, event.event, reply) for reply in event.replies])
     decision: dict[str, Any] | None = None
     for result in results:
-        decision = combine(decision, result.answer)
+        decision = merge_decisions(event.event, decision, result.answer)
     return RecordedEvent(
         agent=agent,
         session=outline.session,
