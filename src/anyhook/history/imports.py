@@ -163,7 +163,7 @@ class _Batch:
             new = self._new_events()
             self._history.insert(new)
             self._history.connection.executemany(
-                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO files (path, inode, size, mtime) VALUES (?, ?, ?, ?)",
                 [(str(file.path), file.inode, file.size, file.mtime) for file in self._files],
             )
         self._done.events += len(new)

@@ -27,6 +27,18 @@ MARKED = ("agent", "event", "tool", "verdict", "source", "session", "result")
 """Kinds of words in the index, besides those for hooks."""
 
 
+_EVENT_ROW = (
+    *("id", "session_id", "time", "event", "tool", "verdict", "source", "identity", "key"),
+    *("reconstructed", "redacted", "cut", "size", "refusal", "reached_hooks"),
+)
+_BODY_ROW = ("event_id", "payload", "decision")
+_RESULT_ROW = (
+    *("event_id", "hook_id", "status", "verdict", "trouble", "shadow", "started", "duration"),
+    *("exit_code", "signal", "answer", "stdout", "stderr", "truncated", "error"),
+)
+"""Columns of the rows that `Rows` makes, in their order. A named tuple takes 3 % longer."""
+
+
 class Rows:
     """The rows of a batch of events.
 
@@ -115,9 +127,9 @@ class Rows:
 
     def write(self, connection: sqlite3.Connection) -> None:
         """Insert the rows."""
-        _insert(connection, "events", 15, self._events)
-        _insert(connection, "bodies", 3, self._bodies)
-        _insert(connection, "results", 15, self._results)
+        _insert(connection, "events", _EVENT_ROW, self._events)
+        _insert(connection, "bodies", _BODY_ROW, self._bodies)
+        _insert(connection, "results", _RESULT_ROW, self._results)
         connection.executemany(
             "INSERT INTO texts (rowid, text, marks) VALUES (?, ?, ?)", self._texts
         )
@@ -134,10 +146,14 @@ class Rows:
 
 
 def _insert(
-    connection: sqlite3.Connection, table: str, columns: int, rows: list[tuple[Any, ...]]
+    connection: sqlite3.Connection,
+    table: str,
+    columns: tuple[str, ...],
+    rows: list[tuple[Any, ...]],
 ) -> None:
-    places = ", ".join("?" * columns)
-    connection.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
+    names = ", ".join(columns)
+    places = ", ".join("?" * len(columns))
+    connection.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", rows)
 
 
 def keep(text: str) -> tuple[str, int]:

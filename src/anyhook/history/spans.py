@@ -31,7 +31,8 @@ def extend(times: Times, number: int, time: float) -> None:
 def store_times(connection: sqlite3.Connection, times: Mapping[int, list[float]]) -> None:
     """Extend the stored times of spans."""
     connection.executemany(
-        "INSERT INTO spans VALUES (?, ?, ?) ON CONFLICT (number) DO UPDATE SET"
+        "INSERT INTO spans (number, earliest, latest) VALUES (?, ?, ?)"
+        " ON CONFLICT (number) DO UPDATE SET"
         " earliest = min(earliest, excluded.earliest), latest = max(latest, excluded.latest)",
         [(number, *span) for number, span in times.items()],
     )
