@@ -294,7 +294,7 @@ def event_identity(agent: str, event: str, payload: str) -> bytes:
 # -- stored events, read back
 
 EVENT_COLUMNS = (
-    "SELECT events.id, agent, session, event, time, payload, source, project, tool, decision,"
+    "events.id, agent, session, event, time, payload, source, project, tool, decision,"
     " reconstructed, redacted, cut, key, refusal, reached_hooks"
 )
 """The columns that `read_events` takes, of the tables `EVENT_TABLES`."""
