@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents.printed import parse_object
 from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
-from anyhook.authoring.inspect import MARK, STOP_FLAG, Use, gaps, never_runs, scan
+from anyhook.authoring.inspect import AUTHORING, STOP_FLAG, Use, gaps, never_runs, scan
 from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
@@ -90,7 +90,7 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
         language = language_of(path, text)
         facts = ScriptFacts("")
         # anyhook writes the output and the exit code of its own hook files.
-        if language and MARK not in text:
+        if language and AUTHORING not in text:
             facts = facts_of(language, text)
         yield CheckedScript(text, facts, path, language)
 

@@ -120,7 +120,7 @@ def versions_by_file(history: History) -> list[tuple[int, str, str]]:
     ]
 
 
-def count_runs(history: History, chosen: Filter, versions: Iterable[int]) -> int:
+def count_events_of_versions(history: History, chosen: Filter, versions: Iterable[int]) -> int:
     """Return on how many events that a filter describes versions of a hook ran."""
     condition, values = chosen.backtest_condition()
     ((number,),) = history.connection.execute(

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.events import DIGEST_SIZE, RecordedEvent, RecordedResult
-from anyhook.history.spans import SPAN, Times, extend, store_times
+from anyhook.history.spans import NUMBERS_PER_SPAN, Times, extend, store_times
 from anyhook.history.text import marks, searched_text
 from anyhook.model.record import replace
 from anyhook.secrets.redact import redact_text
@@ -92,7 +92,7 @@ class Rows:
             text = searched_text(json.loads(payload), json.loads(decision or "null"), refusal)
         self._texts.append((number, storable(text), event_marks(event, hooks)))
         self.add_results(number, event, hook_ids)
-        extend(self._spans, number // SPAN, event.time)
+        extend(self._spans, number // NUMBERS_PER_SPAN, event.time)
         times = self._sessions.setdefault(session_id, [0, event.time, event.time])
         times[0] += 1
         times[1] = min(times[1], event.time)

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, read_events
-from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
+from anyhook.history.spans import NUMBERS_PER_SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def newest(history: History, chosen: Filter, *, limit: int = 50) -> list[Recorde
             columns="events.time, events.id",
             tables="events JOIN sessions ON sessions.id = session_id",
             after=first - 1,
-            before=first + SPAN,
+            before=first + NUMBERS_PER_SPAN,
         )
         best += history.connection.execute(query, values)
         best = sorted(best, reverse=True)[:limit]
