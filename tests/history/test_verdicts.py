@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.cli import completion_words
+from anyhook.history import denials
 from anyhook.history.denials import denials_to_look_at
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
@@ -170,6 +171,16 @@ def test_a_stopped_call_is_found_whatever_weaker_verdict_it_has(history, outcome
 
     assert stored.reason == group.latest.reason == "enough"
     assert statistics(history).outcomes == {"stop": 1}
+
+
+def test_the_denials_to_look_at_are_the_latest_of_all_verdicts(history, monkeypatch):
+    monkeypatch.setattr(denials, "MAX_DENIALS", 3)
+    decisions = [{"stop": True}, {"outcome": "deny"}] * 3
+    history.add([event(time=number, decision=made) for number, made in enumerate(decisions)])
+
+    times = [event.time for group in denials_to_look_at(history) for event in group.events]
+
+    assert sorted(times) == [3, 4, 5]
 
 
 def test_a_session_counts_its_changes(history):
