@@ -20,7 +20,13 @@ from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.manage.paths import show_path
 from anyhook.model.text import printable
-from anyhook.worker.control import ServerInfo, find_runtime_directory, list_servers, stop_server
+from anyhook.worker.control import (
+    ServerEnd,
+    ServerInfo,
+    find_runtime_directory,
+    list_servers,
+    stop_server,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -119,9 +125,9 @@ def stop(
     for result in results:
         hooks = f", with {', '.join(map(printable, result.busy))}" if result.busy else ""
         line = f"Worker {result.pid} did not end and was killed{hooks}."
-        if result.how == "stopped":
+        if result.how is ServerEnd.STOPPED:
             line = f"Worker {result.pid} has ended."
-        elif result.how == "silent":
+        elif result.how is ServerEnd.SILENT:
             line = f"{printable(result.base)}: {result.problem}."
         out.print(Text(line), soft_wrap=True)
     if not servers:
