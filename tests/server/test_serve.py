@@ -22,7 +22,7 @@ from anyhook import BeforeTool
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
 from anyhook.server.address import Address, listen
-from anyhook.server.http import LIMIT, make_app
+from anyhook.server.http import MAX_PAYLOAD_SIZE, make_app
 from anyhook.server.responder import Responder
 from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
@@ -653,12 +653,12 @@ def head(port, length=None, **more):
 
 def test_an_event_that_is_too_large_is_refused_unread(guarded):
     with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
-        connection.sendall(head(guarded.port, LIMIT + 1))
+        connection.sendall(head(guarded.port, MAX_PAYLOAD_SIZE + 1))
         assert connection.recv(12) == b"HTTP/1.1 413"
 
 
 def test_an_event_that_does_not_end_is_refused_at_the_limit(guarded):
-    chunk = b" " * (LIMIT // 16)
+    chunk = b" " * (MAX_PAYLOAD_SIZE // 16)
     with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
         connection.sendall(head(guarded.port))
         for _ in range(16):
@@ -769,7 +769,7 @@ def test_a_request_that_is_not_finished_in_time_is_dropped(impatient, size):
 
 def test_a_request_that_comes_in_drops_does_not_get_more_time(impatient):
     with socket.create_connection(("127.0.0.1", impatient)) as connection:
-        connection.sendall(head(impatient, LIMIT))
+        connection.sendall(head(impatient, MAX_PAYLOAD_SIZE))
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             send_for_ever(connection)
 
