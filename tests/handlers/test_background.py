@@ -46,7 +46,7 @@ def fire(world, backend="asyncio", rules="documented", before=lambda engine: Non
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_background_hook_decides_nothing_and_is_heard_later(world, backend):
-    said = json.dumps(
+    reply = json.dumps(
         {
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
@@ -55,7 +55,7 @@ def test_a_background_hook_decides_nothing_and_is_heard_later(world, backend):
             }
         }
     )
-    world.settings("user", hooks({"command": f"cat >/dev/null; echo '{said}'", "async": True}))
+    world.settings("user", hooks({"command": f"cat >/dev/null; echo '{reply}'", "async": True}))
     engine, _, decision = fire(world, backend)
 
     assert not decision.denied
