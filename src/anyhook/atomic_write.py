@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-MARK = "anyhook"
+NAME_PART = "anyhook"
+"""Part of the names of temporary files."""
 HEX_DIGITS = 16
 
 
@@ -79,7 +80,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 def temporary_beside(path: Path) -> Path:
     """Return an unused name next to a file, which `remove_leftovers` recognizes."""
-    return path.with_name(f".{path.name}.{MARK}-{os.urandom(HEX_DIGITS // 2).hex()}")
+    return path.with_name(f".{path.name}.{NAME_PART}-{os.urandom(HEX_DIGITS // 2).hex()}")
 
 
 def remove_leftovers(path: Path) -> None:
@@ -92,7 +93,7 @@ def remove_leftovers(path: Path) -> None:
         path: The file.
     """
     # A backup of the file is written in the same way.
-    mark = rf"\.{MARK}-[0-9a-f]{{{HEX_DIGITS}}}"
+    mark = rf"\.{NAME_PART}-[0-9a-f]{{{HEX_DIGITS}}}"
     pattern = re.compile(rf"\.{re.escape(path.name)}(?:\.bak\d*)?{mark}")
     with contextlib.suppress(OSError):  # one that stays does no harm
         for entry in os.scandir(path.parent):

@@ -64,6 +64,20 @@ def decisions(result):
     ]
 
 
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("verdict", "deny"), ("hook", "a.py"), ("project", "/p"), ("failed", True), ("shadow", True)],
+)
+def test_a_field_that_a_backtest_does_not_take_is_an_error(recorded, tmp_path, field, value):
+    recorded.add(*events())
+    selection = Filter()._replace(**{field: value})
+
+    with pytest.raises(UsageError, match=f"does not choose events by {field}"):
+        list(parts_of_history(str(recorded.directory), selection))
+    with pytest.raises(UsageError, match=f"does not choose events by {field}"):
+        list(parts_of_files([str(tmp_path)], selection))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_an_export_gives_the_same_result_as_the_history(recorded, tmp_path, form):

@@ -12,7 +12,7 @@ import pytest
 
 from anyhook import BeforePrompt, SyncEngine
 from anyhook.engine.compare import differences
-from anyhook.handlers.background import AT_ONCE, KEPT, Background, Job
+from anyhook.handlers.background import MAX_RESULTS, MAX_RUNNING, Background, Job
 from anyhook.handlers.results import failed_result
 from anyhook.model.decisions import Status
 from anyhook.testing import make_event
@@ -46,7 +46,7 @@ def fire(world, backend="asyncio", rules="documented", before=lambda engine: Non
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_background_hook_decides_nothing_and_is_heard_later(world, backend):
-    said = json.dumps(
+    reply = json.dumps(
         {
             "hookSpecificOutput": {
                 "hookEventName": "PreToolUse",
@@ -55,7 +55,7 @@ def test_a_background_hook_decides_nothing_and_is_heard_later(world, backend):
             }
         }
     )
-    world.settings("user", hooks({"command": f"cat >/dev/null; echo '{said}'", "async": True}))
+    world.settings("user", hooks({"command": f"cat >/dev/null; echo '{reply}'", "async": True}))
     engine, _, decision = fire(world, backend)
 
     assert not decision.denied
@@ -184,15 +184,15 @@ def test_only_some_run_at_once_and_the_rest_follow(job):
             ran.append(1)
         return finished.fail("done")
 
-    for _ in range(AT_ONCE + 5):
+    for _ in range(MAX_RUNNING + 5):
         background.start(job(run))
-    until(lambda: len(running) == AT_ONCE, "they do not run")
+    until(lambda: len(running) == MAX_RUNNING, "they do not run")
     assert not background.wait(0)
     gate.set()
 
     assert background.wait(30)
-    assert (len(ran), max(most)) == (AT_ONCE + 5, AT_ONCE)
-    assert len(background.collect()) == AT_ONCE + 5
+    assert (len(ran), max(most)) == (MAX_RUNNING + 5, MAX_RUNNING)
+    assert len(background.collect()) == MAX_RUNNING + 5
 
 
 def test_the_end_drops_what_waits(job):
@@ -202,12 +202,12 @@ def test_the_end_drops_what_waits(job):
         ran.append(1)
         await anyio.sleep_forever()
 
-    for _ in range(AT_ONCE + 5):
+    for _ in range(MAX_RUNNING + 5):
         background.start(job(run))
-    until(lambda: len(ran) == AT_ONCE, "they do not run")
+    until(lambda: len(ran) == MAX_RUNNING, "they do not run")
     background.close()
 
-    assert len(ran) == AT_ONCE
+    assert len(ran) == MAX_RUNNING
     assert background.wait(0)
     assert background.collect() == []
 
@@ -215,10 +215,10 @@ def test_the_end_drops_what_waits(job):
 def test_results_that_nobody_asks_for_are_bounded(job):
     background = Background()
     background.close()
-    for _ in range(KEPT + 5):
+    for _ in range(MAX_RESULTS + 5):
         background.start(job(None))
 
-    assert len(background.collect()) == KEPT
+    assert len(background.collect()) == MAX_RESULTS
 
 
 def test_many_background_hooks_are_all_heard(world):

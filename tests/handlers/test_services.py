@@ -373,7 +373,7 @@ async def test_no_message_holds_a_secret(world, site, caplog):
     url = f"http://me:hunter2@localhost:{site.port}/hook?key=hunter2#hunter2"
     refused = f"http://me:hunter2@10.0.0.1/hook?key=hunter2&port={site.port}"
     pair = base64.b64encode(b"me:hunter2").decode()
-    told = ""
+    texts = ""
     for place, headers, status, limit in (
         (url, {}, 500, 1),
         (url, {"Authorization": "Bearer $TOKEN"}, 200, 1),
@@ -388,13 +388,13 @@ async def test_no_message_holds_a_secret(world, site, caplog):
 
         decision = await world.decide()
 
-        told += f"{only(decision).error}\n" + "\n".join(map(str, decision.diagnostics)) + "\n"
+        texts += f"{only(decision).error}\n" + "\n".join(map(str, decision.diagnostics)) + "\n"
         assert only(decision).failed
-    assert {code for code in CODES if f"[{code}]" in told} == {
+    assert {code for code in CODES if f"[{code}]" in texts} == {
         "handler-failed",
         "url-refused",
     }
-    assert "hunter2" not in told + caplog.text
+    assert "hunter2" not in texts + caplog.text
     sent = [headers["Authorization"] for _, headers, _ in site.requests]
     assert sent[:2] == [f"Basic {pair}", "Bearer hunter2"]
 
@@ -832,7 +832,7 @@ async def test_an_agent_may_use_tools_does_not_end_the_turn_and_never_gives_up(w
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         '```json\n{"ok": false, "reason": "no"}\n```',
         'Let me see. {a set} is fine.\n{"ok": false,\n "reason": "no"}\nThat is all.',
@@ -841,16 +841,16 @@ async def test_an_agent_may_use_tools_does_not_end_the_turn_and_never_gives_up(w
         '\ufeff {"ok": false, "reason": " no ", "more": [{}]}',
     ],
 )
-async def test_a_verdict_is_found_in_what_a_model_writes_around_it(world, said):
+async def test_a_verdict_is_found_in_what_a_model_writes_around_it(world, text):
     world.settings(prompt())
 
-    decision = await world.decide(ask=Model(said))
+    decision = await world.decide(ask=Model(text))
 
     assert (decision.denied, decision.reason) == (True, "no")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "",
         "no",
@@ -863,10 +863,10 @@ async def test_a_verdict_is_found_in_what_a_model_writes_around_it(world, said):
         '{"a":' * 10_000,
     ],
 )
-async def test_what_is_no_verdict_is_no_opinion(world, said):
+async def test_what_is_no_verdict_is_no_opinion(world, text):
     world.settings(prompt())
 
-    decision = await world.decide(ask=Model(said))
+    decision = await world.decide(ask=Model(text))
 
     assert (decision.denied, codes(decision)) == (False, ["handler-failed"])
     assert only(decision).status is Status.WARNED
@@ -879,9 +879,9 @@ async def test_what_is_no_verdict_is_no_opinion(world, said):
 )
 async def test_a_verdict_is_found_behind_many_braces(world, thoughts):
     world.settings(prompt())
-    said = thoughts * 5_000 + ' so: {"reason": "a {brace}", "ok": false}'
+    text = thoughts * 5_000 + ' so: {"reason": "a {brace}", "ok": false}'
 
-    decision = await world.decide(ask=Model(said))
+    decision = await world.decide(ask=Model(text))
 
     assert (decision.denied, codes(decision)) == (True, [])
 
@@ -889,9 +889,9 @@ async def test_a_verdict_is_found_behind_many_braces(world, thoughts):
 @pytest.mark.parametrize("size", [10, 4_090, 4_096, 50_000])
 async def test_a_verdict_of_any_length_is_found(world, size):
     world.settings(prompt())
-    said = json.dumps({"reason": "a" * size, "ok": False})
+    verdict = json.dumps({"reason": "a" * size, "ok": False})
 
-    decision = await world.decide(ask=Model(f"{{x}} {said} {{y}}"))
+    decision = await world.decide(ask=Model(f"{{x}} {verdict} {{y}}"))
 
     assert (decision.denied, codes(decision)) == (True, [])
 
@@ -908,8 +908,8 @@ async def test_a_model_that_cannot_be_asked_has_no_opinion(world, answer):
     decision = await world.decide(ask=ask)
 
     assert (only(decision).status, codes(decision)) == (Status.FAILED, ["handler-failed"])
-    said = "RuntimeError: no quota" if isinstance(answer, Exception) else "not str"
-    assert said in only(decision).error
+    error = "RuntimeError: no quota" if isinstance(answer, Exception) else "not str"
+    assert error in only(decision).error
     assert not decision.denied
 
 
@@ -959,9 +959,9 @@ async def test_hooks_without_their_service_say_what_is_missing(world):
 
     assert codes(decision) == ["service-missing"] * 3
     assert [result.status for result in decision.results] == [Status.FAILED] * 3
-    told = [diagnostic.message for diagnostic in decision.diagnostics]
-    assert ["ask=…" in text for text in told] == [True, True, False]
-    assert "mcp=…" in told[2]
+    messages = [diagnostic.message for diagnostic in decision.diagnostics]
+    assert ["ask=…" in text for text in messages] == [True, True, False]
+    assert "mcp=…" in messages[2]
     assert not decision.denied
 
 
@@ -1195,9 +1195,9 @@ async def test_a_server_that_is_lost_is_started_anew_by_the_next_call(server):
     async with SdkClient({"memory": server}) as client:
         with pytest.raises(ConnectionError, match="'memory' is lost"):
             await client.call_tool("memory", "die", {})
-        said = await client.call_tool("memory", "check", {"command": "ls"})
+        result = await client.call_tool("memory", "check", {"command": "ls"})
 
-    assert '"allow"' in said.text
+    assert '"allow"' in result.text
 
 
 @pytest.mark.slow
@@ -1206,13 +1206,13 @@ async def test_a_server_gets_its_own_variables_and_none_of_the_hosts(server, mon
     servers = {"memory": {**server, "env": {"GIVEN": "${A}-${B:-b}"}}}
 
     async with SdkClient(servers, environ={"A": "a"}) as client:
-        said = await client.call_tool("memory", "lines", {})
+        result = await client.call_tool("memory", "lines", {})
 
-    assert said == ToolText("one\ntwo\na-b\n")
+    assert result == ToolText("one\ntwo\na-b\n")
 
 
 @pytest.mark.parametrize(
-    ("server", "told"),
+    ("server", "reason"),
     [
         ({"command": "/no/such/program"}, "No such file"),
         ({"command": sys.executable, "args": ["-c", "pass"]}, "losed"),
@@ -1221,29 +1221,29 @@ async def test_a_server_gets_its_own_variables_and_none_of_the_hosts(server, mon
         ({"command": sys.executable, "args": ["-c", "open(0).read()"]}, "is not there after 0.5 s"),
     ],
 )
-async def test_a_server_that_does_not_come_up_is_reported_with_its_reason(server, told):
-    patience = 0.5 if "0.5" in told else 30
+async def test_a_server_that_does_not_come_up_is_reported_with_its_reason(server, reason):
+    patience = 0.5 if "0.5" in reason else 30
     async with SdkClient({"bad": server}, timeout=patience) as client:
         for _ in range(2):
-            with pytest.raises(ConnectionError, match=told):
+            with pytest.raises(ConnectionError, match=reason):
                 await client.call_tool("bad", "t", {})
 
 
 @pytest.mark.slow
 async def test_many_calls_share_one_connection(server):
-    said = []
+    results = []
 
     async with SdkClient({"memory": server}) as client:
 
         async def call():
-            said.append(await client.call_tool("memory", "check", {"command": "ls"}))
+            results.append(await client.call_tool("memory", "check", {"command": "ls"}))
 
         async with anyio.create_task_group() as tasks:
             for _ in range(10):
                 tasks.start_soon(call)
 
-    assert len(said) == 10
-    assert len({text.text for text in said}) == 1
+    assert len(results) == 10
+    assert len({result.text for result in results}) == 1
 
 
 @pytest.mark.slow
@@ -1251,24 +1251,24 @@ async def test_a_call_that_is_given_up_leaves_the_server_to_the_next(server):
     async with SdkClient({"memory": server}) as client:
         with anyio.move_on_after(0) as scope:
             await client.call_tool("memory", "check", {"command": "ls"})
-        said = await client.call_tool("memory", "check", {"command": "ls"})
+        result = await client.call_tool("memory", "check", {"command": "ls"})
 
     assert scope.cancelled_caught
-    assert '"allow"' in said.text
+    assert '"allow"' in result.text
 
 
 @pytest.mark.slow
 async def test_an_error_of_the_host_ends_the_servers_and_stays_what_it_is(server):
-    said = []
+    results = []
 
     async def use():
         async with SdkClient({"memory": server}) as client:
-            said.append(await client.call_tool("memory", "check", {"command": "rm"}))
+            results.append(await client.call_tool("memory", "check", {"command": "rm"}))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):  # not a group of errors
         await use()
-    pid = int(json.loads(said[0].text)["hookSpecificOutput"]["permissionDecisionReason"])
+    pid = int(json.loads(results[0].text)["hookSpecificOutput"]["permissionDecisionReason"])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
 
@@ -1305,9 +1305,9 @@ async def test_a_server_at_an_address_is_asked_with_its_headers(server, kind):
     with web_server(server["args"][0], kind, seen) as url:
         servers = {"memory": {"type": kind, "url": url, "headers": {"X-Key": "${KEY}"}}}
         async with SdkClient(servers, environ={"KEY": "k3y"}) as client:
-            said = await client.call_tool("memory", "check", {"command": "rm"})
+            result = await client.call_tool("memory", "check", {"command": "rm"})
 
-    assert '"deny"' in said.text
+    assert '"deny"' in result.text
     assert set(seen) == {"k3y"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -12,9 +13,12 @@ import time
 import pytest
 
 from anyhook.errors import HistoryError
-from anyhook.history.events import RecordedEvent
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.filters import Filter
 from anyhook.history.ingest import ingest
 from anyhook.history.rows import uncompressed
+from anyhook.history.schema import TABLES, VERSION
+from anyhook.history.search import search
 from anyhook.history.store import FILE, History
 from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
@@ -335,9 +339,6 @@ class TestEventsOfSeveralHooks:
         journal.append(str(tmp_path), record(source="hook", **self.result("b", "deny")))
         self.rows(tmp_path)
 
-        from anyhook.history.filters import Filter
-        from anyhook.history.search import search
-
         with History.open(tmp_path) as history:
             assert len(search(history, Filter(verdict="deny", hook="b"))) == 1
             assert search(history, Filter(verdict="none")) == []
@@ -375,3 +376,28 @@ def test_a_line_with_an_unknown_verdict_does_not_stop_later_events(tmp_path):
     with History.open(tmp_path) as history:
         ingest(history)
         assert commands(history) == ["ls", "later"]
+
+
+def test_a_column_that_moves_in_its_table_keeps_its_values(tmp_path):
+    table = r"(CREATE TABLE \w+ \(\n)(.*?)(\n\);)"
+    tables = re.sub(table, reversed_columns, TABLES, flags=re.DOTALL)
+    connection = sqlite3.connect(tmp_path / FILE)
+    connection.executescript(f"{tables} PRAGMA user_version = {VERSION}")
+    connection.close()
+    result = RecordedResult("guard", exit_code=2, stdout="out", answer={"outcome": "deny"})
+    added = event(1, decision={"outcome": "deny"}, results=(result,), key="one")
+
+    with History.open(tmp_path) as history:
+        history.add([added])
+        (stored,) = search(history, Filter(tool="shell", since=NOW - 1))
+
+    assert stored._replace(id=0, results=()) == added._replace(results=())
+    assert stored.results[0].exit_code == 2
+    assert (stored.results[0].stdout, stored.results[0].answer) == ("out", {"outcome": "deny"})
+
+
+def reversed_columns(table):
+    lines = [line.partition(" --")[0].strip().rstrip(",") for line in table[2].splitlines()]
+    constraints = [line for line in lines if line.startswith(("UNIQUE", "PRIMARY"))]
+    columns = [line for line in reversed(lines) if line not in constraints]
+    return table[1] + ",\n".join([*columns, *constraints]) + table[3]

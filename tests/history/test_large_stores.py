@@ -16,7 +16,7 @@ from anyhook.history.store import History
 from tests.history.test_faults import NOW, event
 
 SCAN = re.compile(r"SCAN (events|bodies|results|sessions|hooks)\b(?! USING (COVERING )?INDEX)")
-FIRST = 2 * spans.SPAN
+FIRST = 2 * spans.NUMBERS_PER_SPAN
 """Number of events of the store."""
 LATE = 1000
 """Events with an older time that were stored last, as an import does."""
@@ -130,7 +130,10 @@ def test_a_search_for_a_time_reads_only_the_numbers_of_that_time(directory):
             return spans.numbers_between(history.connection, since, until)
 
         assert numbers() == (1, FIRST + LATE + 1)
-        assert numbers(since=NOW + 100_000 + spans.SPAN) == (spans.SPAN, FIRST + LATE + 1)
+        assert numbers(since=NOW + 100_000 + spans.NUMBERS_PER_SPAN) == (
+            spans.NUMBERS_PER_SPAN,
+            FIRST + LATE + 1,
+        )
         assert numbers(until=NOW + 5) == (FIRST, FIRST + LATE + 1)
         assert numbers(since=NOW + 1e9) == (1, 1)
         assert numbers(until=NOW - 5) == (1, 1)

@@ -6,8 +6,10 @@ import json
 
 import pytest
 
+from anyhook.history.filters import Filter
 from anyhook.history.imports import find_transcripts, import_transcripts
 from anyhook.history.ingest import ingest
+from anyhook.history.search import search
 from anyhook.history.store import History
 from anyhook.journal import lines as journal
 from anyhook.testing import make_payload
@@ -55,6 +57,82 @@ def test_equal_events_are_as_many_whatever_the_path_of_their_hook(tmp_path, plac
             journal.append(str(tmp_path), line)
             ingest(history)
         assert results_of(history) == ["a", "a", "a"]
+
+
+def decision_of(directory, *answers, name="before_tool", is_stored_between):
+    """Return the stored decision on an event that hooks answered."""
+    with History.open(directory) as history:
+        for number, answer in enumerate(answers):
+            results = [{"hook": str(number), "answer": answer}]
+            line = record("ls", source="hook", results=results, decision=answer)
+            journal.append(str(directory), {**line, "event": name})
+            if is_stored_between:
+                ingest(history)
+        ingest(history)
+        (stored,) = search(history, Filter())
+        return stored.decision
+
+
+@pytest.mark.parametrize("is_stored_between", [False, True])
+@pytest.mark.parametrize(
+    ("answers", "decision"),
+    [
+        (
+            [
+                {"outcome": "deny", "reason": "A", "context": ["a"]},
+                {"outcome": "deny", "reason": "B", "context": ["b"]},
+            ],
+            {"outcome": "deny", "reason": "A\nB", "context": ["a", "b"]},
+        ),
+        (
+            [{"outcome": "allow", "approve": True, "reason": "A"}, {"outcome": "ask"}],
+            {"outcome": "ask"},
+        ),
+        (
+            [{"outcome": "allow", "reason": "A"}, {"stop": True, "stop_reason": "enough"}],
+            {"outcome": "allow", "reason": "A", "stop": True, "stop_reason": "enough"},
+        ),
+        (
+            [{"tool_input": {"command": "a"}}, {"tool_input": {"timeout": 5}}],
+            {"tool_input": {"command": "a", "timeout": 5}},
+        ),
+        (
+            [{"system_messages": ["a"]}, {}, {"system_messages": ["b"]}],
+            {"system_messages": ["a", "b"]},
+        ),
+    ],
+)
+def test_answers_are_combined_as_those_of_one_hook_file(
+    tmp_path, answers, decision, is_stored_between
+):
+    assert decision_of(tmp_path, *answers, is_stored_between=is_stored_between) == decision
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        {"reason": 5, "context": "text", "system_messages": [None], "stop": "yes"},
+        {"outcome": "postpone", "tool_input": [1], "extra": None},
+        {"llm_request": {"messages": [5]}, "tool_config": {"mode": "SOME"}},
+        {"llm_response": {"candidates": [None]}},
+    ],
+)
+def test_an_answer_with_wrong_types_is_combined_without_them(tmp_path, damaged):
+    denial = {"outcome": "deny", "reason": "A"}
+    request = {"llm_request": {"model": "m"}, "tool_config": {"mode": "ANY"}}
+
+    decision = decision_of(tmp_path, {**request, **denial}, damaged, is_stored_between=True)
+
+    assert (decision["outcome"], decision["reason"]) == ("deny", "A")
+    assert not decision.keys() & {"context", "system_messages", "stop", "tool_input", "extra"}
+
+
+def test_changes_of_a_response_are_laid_over_each_other(tmp_path):
+    answers = [{"llm_response": {"text": "a"}}, {"llm_response": {"usageMetadata": {}}}]
+
+    decision = decision_of(tmp_path, *answers, name="after_model", is_stored_between=True)
+
+    assert decision["llm_response"]["text"] == "a"
 
 
 GREP_RM, GREP_SUDO = "grep -q 'rm -rf' && exit 2; exit 0", "grep -q sudo && exit 2; exit 0"

@@ -62,9 +62,9 @@ def test_a_star_stands_for_the_rest_of_a_word(tmp_path, words, numbers):
 
 
 def test_the_newest_events_come_first_whenever_they_were_stored(tmp_path, monkeypatch):
-    monkeypatch.setattr(spans, "SPAN", 16)
-    monkeypatch.setattr("anyhook.history.search.SPAN", 16)
-    monkeypatch.setattr("anyhook.history.rows.SPAN", 16)
+    monkeypatch.setattr(spans, "NUMBERS_PER_SPAN", 16)
+    monkeypatch.setattr("anyhook.history.search.NUMBERS_PER_SPAN", 16)
+    monkeypatch.setattr("anyhook.history.rows.NUMBERS_PER_SPAN", 16)
     times = random.Random(5).sample(range(1000), 200)
     with History.open(tmp_path) as history:
         history.add([event(time) for time in times])

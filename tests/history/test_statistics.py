@@ -32,8 +32,8 @@ def test_counts_are_the_same_however_many_events_a_query_counts(tmp_path, monkey
         )
         counted = statistics(history)
         shares = []
-        monkeypatch.setattr(module, "SPAN", 2)
-        monkeypatch.setattr(hooks, "SPAN", 2)
+        monkeypatch.setattr(module, "EVENTS_PER_QUERY", 2)
+        monkeypatch.setattr(hooks, "EVENTS_PER_QUERY", 2)
         assert statistics(history, on_progress=shares.append) == counted
         assert shares == [0.2, 0.4, 0.5, 0.7, 0.9, 1.0]
         since = statistics(history, since=NOW + 4)

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.cli import completion_words
+from anyhook.history import denials
+from anyhook.history.denials import denials_to_look_at
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
 from anyhook.history.hooks import RunCounts, count_runs, hook_summaries
@@ -18,6 +20,7 @@ from anyhook.history.sessions import sessions
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
 from anyhook.history.verdicts import CRASH, FAILURES, NO_VERDICT, VERDICTS, verdict_of
+from anyhook.model.answers import STRENGTH, Outcome
 from anyhook.model.status import Status, trouble_of
 
 ANSWERS = st.fixed_dictionaries(
@@ -158,6 +161,28 @@ def test_a_script_that_is_not_there_is_a_failure_in_every_view(history):
     assert len(search(history, Filter(failed=True))) == 1
 
 
+@pytest.mark.parametrize("outcome", ["ask", "allow", "defer"])
+def test_a_stopped_call_is_found_whatever_weaker_verdict_it_has(history, outcome):
+    stopped = event(decision={"outcome": outcome, "stop": True, "reason": "enough"})
+    history.add([stopped])
+
+    (stored,) = search(history, Filter(verdict="stop"))
+    (group,) = denials_to_look_at(history)
+
+    assert stored.reason == group.latest.reason == "enough"
+    assert statistics(history).outcomes == {"stop": 1}
+
+
+def test_the_denials_to_look_at_are_the_latest_of_all_verdicts(history, monkeypatch):
+    monkeypatch.setattr(denials, "MAX_DENIALS", 3)
+    decisions = [{"stop": True}, {"outcome": "deny"}] * 3
+    history.add([event(time=number, decision=made) for number, made in enumerate(decisions)])
+
+    times = [event.time for group in denials_to_look_at(history) for event in group.events]
+
+    assert sorted(times) == [3, 4, 5]
+
+
 def test_a_session_counts_its_changes(history):
     history.add([event(decision={"context": ["more"]})])
 
@@ -183,12 +208,21 @@ def test_every_verdict_can_be_completed(home):
         ({"blame": {}}, "none"),
         ({"outcome": "none", "stop": True}, "stop"),
         ({"outcome": "deny", "stop": True}, "deny"),
+        ({"outcome": "defer", "stop": True}, "stop"),
+        ({"outcome": "ask", "stop": True}, "stop"),
+        ({"outcome": "allow", "stop": True}, "stop"),
         ({"context": ["more"]}, "change"),
         ({"outcome": "allow", "context": ["more"]}, "allow"),
     ],
 )
 def test_the_verdict_of_a_decision(decision, verdict):
     assert verdict_of(decision) == verdict
+
+
+def test_verdicts_are_in_the_order_of_the_engine():
+    stronger_first = sorted(Outcome, key=STRENGTH.__getitem__, reverse=True)
+
+    assert [verdict for verdict in VERDICTS if verdict in stronger_first] == stronger_first[:-1]
 
 
 def test_a_failure_without_a_verdict_is_a_crash():

@@ -38,7 +38,9 @@ class Model(MockModel):
             if stream and text:
                 size = -(-len(text) // self.pieces)
                 for start in range(0, len(text), size):
-                    yield LlmResponse(content=said(text[start : start + size]), partial=True)
+                    yield LlmResponse(
+                        content=model_content(text[start : start + size]), partial=True
+                    )
             yield response
 
     def texts(self) -> list[str]:
@@ -49,7 +51,7 @@ class Model(MockModel):
         ]
 
 
-def said(*parts: object) -> types.Content:
+def model_content(*parts: object) -> types.Content:
     """Make what a model says: texts, and calls like `{"tool": …, "args": …}`."""
     return types.Content(role="model", parts=[part(one) for one in parts])
 
@@ -96,7 +98,7 @@ def tools_of(scenario: Scenario, seen: Seen) -> list[object]:
 async def live(scenario: Scenario, world: World) -> Seen:
     """Live a scenario."""
     seen = Seen()
-    answers = [said(*(one if isinstance(one, list) else [one])) for one in scenario.says]
+    answers = [model_content(*(one if isinstance(one, list) else [one])) for one in scenario.says]
     model = Model.create(answers)
     agent = LlmAgent(name="agent", model=model, tools=tools_of(scenario, seen))
     with engine_of(scenario, world, seen) as engine:

@@ -30,7 +30,7 @@ class _Agent:
     def __init__(self, scenario: Scenario, seen: Seen) -> None:
         self.scenario = scenario
         self.seen = seen
-        self.said = iter(scenario.says)
+        self.turns = iter(scenario.says)
         self.history: list[dict[str, Any]] = []
 
     def text(self, messages: list[dict[str, Any]]) -> str:
@@ -66,9 +66,9 @@ class _Agent:
             if call.denied is not None:
                 session.messages.send(call.denied)
                 return ""
-            said = self.ask(call)
-            text = said if isinstance(said, str) else ""
-            calls = [] if text else said if isinstance(said, list) else [said]
+            turn = self.ask(call)
+            text = turn if isinstance(turn, str) else ""
+            calls = [] if text else turn if isinstance(turn, list) else [turn]
             content: Any = {"role": "model", "parts": [text] if text else []}
             candidate = {"content": content, "index": 0, "functionCalls": calls}
             response: Any = {"text": text, "candidates": [candidate]}
@@ -76,7 +76,7 @@ class _Agent:
             if reply.response is None:
                 session.messages.send(str(reply.denied))
                 return ""
-            if isinstance(said, str):
+            if isinstance(turn, str):
                 answer = reply.response["text"]
                 self.history.append({"role": "model", "content": answer})
                 return answer
@@ -91,7 +91,7 @@ class _Agent:
         self.seen.offered.append(
             [] if none else [n for n in self.scenario.tool_names if n in names]
         )
-        return next(self.said)
+        return next(self.turns)
 
     async def use(self, session: Session, name: str, arguments: dict[str, Any]) -> None:
         self.history.append({"role": "model", "content": f"{name} {json.dumps(arguments)}"})

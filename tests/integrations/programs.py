@@ -108,7 +108,7 @@ class AdkModel(BaseLlm):
         chat = next(chat for chat in self.program.scripts if f"{chat}:" in text)
         says = next(self.program.scripts[chat])
         says = [adk_call(one) for one in (says if isinstance(says, list) else [says])]
-        yield adk.LlmResponse(content=adk.said(*says))
+        yield adk.LlmResponse(content=adk.model_content(*says))
 
 
 def adk_call(says):
@@ -287,10 +287,10 @@ class PydanticProgram(Program):
             return says if isinstance(says, list) else [says]
 
         async def answer(messages, _info):
-            said = parts(messages)
-            texts = [TextPart(one) for one in said if isinstance(one, str)]
+            turn = parts(messages)
+            texts = [TextPart(one) for one in turn if isinstance(one, str)]
             calls = [
-                ToolCallPart(call["tool"], call["args"]) for call in said if isinstance(call, dict)
+                ToolCallPart(call["tool"], call["args"]) for call in turn if isinstance(call, dict)
             ]
             return ModelResponse(parts=texts or calls)
 

@@ -92,12 +92,12 @@ def text_of(message) -> str:
 
 def scripted(scenario: Scenario, seen: Seen, *capabilities) -> Agent:
     """Make an agent with the three tools, whose model says what the scenario says."""
-    said = iter(scenario.says)
+    turns = iter(scenario.says)
 
     def script(messages: list[ModelMessage], info: AgentInfo):
         seen.sent.append("\n".join([info.instructions or "", *map(text_of, messages)]))
         seen.offered.append([tool.name for tool in info.function_tools])
-        return next(said)
+        return next(turns)
 
     async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         says = script(messages, info)

@@ -33,7 +33,15 @@ from anyhook.integrations.adk.messages import (
 from anyhook.integrations.adk.plugin import CONTINUE_CALL
 from anyhook.model.answers import allow, context, stop
 from tests.integrations import adk as adapter
-from tests.integrations.adk import STREAMED, Model, answer, content_text, offered, said, user
+from tests.integrations.adk import (
+    STREAMED,
+    Model,
+    answer,
+    content_text,
+    model_content,
+    offered,
+    user,
+)
 from tests.integrations.contract import judge, scenarios
 from tests.world import World
 
@@ -117,7 +125,11 @@ def agent(*says, name="agent", **options):
 
 
 def spoken(one):
-    return one if isinstance(one, types.Content) else said(*(one if type(one) is list else [one]))
+    return (
+        one
+        if isinstance(one, types.Content)
+        else model_content(*(one if type(one) is list else [one]))
+    )
 
 
 def call(tool, **args):
@@ -140,7 +152,7 @@ def request(*contents, **config):
 
 
 def test_a_request_without_changes_keeps_its_very_objects():
-    contents = [user("look", IMAGE, FILE), said(THOUGHT, CALL), user(RETURN)]
+    contents = [user("look", IMAGE, FILE), model_content(THOUGHT, CALL), user(RETURN)]
     given = request(*contents, temperature=0.5, tools=[types.Tool(google_search={})])
     config = given.config
     shown = shown_request(given)
@@ -152,7 +164,7 @@ def test_a_request_without_changes_keeps_its_very_objects():
 
 
 def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were():
-    contents = [user("secret", IMAGE, FILE), said(THOUGHT, CALL), user(RETURN)]
+    contents = [user("secret", IMAGE, FILE), model_content(THOUGHT, CALL), user(RETURN)]
     given = request(*contents)
     shown = shown_request(given)
     messages = [dict(message) for message in shown.stable["messages"]]
@@ -171,7 +183,7 @@ def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were(
 
 
 def test_a_plain_text_in_place_of_parts_keeps_the_other_parts():
-    given = request(user("a", IMAGE), said(CALL))
+    given = request(user("a", IMAGE), model_content(CALL))
     shown = shown_request(given)
     messages = [{"role": "user", "content": "b"}]
 
@@ -195,7 +207,7 @@ def test_instructions_model_and_sampling_reach_the_request():
 
 def test_a_changed_response_keeps_calls_thoughts_and_signatures():
     given = LlmResponse(
-        content=said("rude", CALL, IMAGE),
+        content=model_content("rude", CALL, IMAGE),
         finish_reason="STOP",
         usage_metadata=types.GenerateContentResponseUsageMetadata(total_token_count=7),
     )
@@ -213,7 +225,7 @@ def test_a_changed_response_keeps_calls_thoughts_and_signatures():
 
 def test_a_new_text_in_a_signed_part_keeps_the_signature():
     signed = types.Part(text="rude", thought_signature=b"\xff\xfe\x03")
-    given = LlmResponse(content=said(signed))
+    given = LlmResponse(content=model_content(signed))
     candidate = {"content": {"role": "model", "parts": ["nice"]}}
 
     made = changed_response(given, shown_response(given).changes({"candidates": [candidate]}))
@@ -252,7 +264,7 @@ def test_choosing_tools_leaves_built_in_ones_and_their_neighbours():
 
 
 def test_an_image_in_a_prompt_stays_beside_what_hooks_add(tmp_path):
-    model = Model.create([said("hi")])
+    model = Model.create([model_content("hi")])
 
     async def run():
         async with living(
@@ -300,7 +312,7 @@ def test_after_a_stop_every_run_of_the_session_ends_at_once(tmp_path):
 
 @pytest.mark.parametrize("pieces", [1, 2, 5, 19])
 def test_no_piece_of_a_stream_leaks_what_a_hook_removes(tmp_path, pieces):
-    model = Model.create([said("the key is AKIA123")])
+    model = Model.create([model_content("the key is AKIA123")])
     model.pieces = pieces
 
     def redact(event):
@@ -330,7 +342,7 @@ def test_a_stream_that_no_hook_may_change_comes_in_pieces(tmp_path, hooks):
 def test_a_response_that_was_cut_off_is_looked_at_and_ends_nothing(tmp_path):
     class Short(Model):
         async def generate_content_async(self, llm_request, stream=False):
-            yield LlmResponse(content=said("the key"), error_code="MAX_TOKENS")
+            yield LlmResponse(content=model_content("the key"), error_code="MAX_TOKENS")
 
     async def run():
         part = {"role": "model", "parts": ["***"]}
@@ -358,7 +370,7 @@ def test_a_discarded_stream_shows_nothing(tmp_path):
 
 
 def test_a_round_more_leaves_a_clean_history(tmp_path):
-    model = Model.create([said("first"), said("second")])
+    model = Model.create([model_content("first"), model_content("second")])
 
     async def run():
         hooks = {"after_agent": answers(deny("run the tests"))}
@@ -379,7 +391,7 @@ def test_a_round_more_leaves_a_clean_history(tmp_path):
 
 
 def test_what_was_cleared_stays_forgotten_in_the_next_turn(tmp_path):
-    model = Model.create([said("old"), said("new"), said("next")])
+    model = Model.create([model_content("old"), model_content("new"), model_content("next")])
 
     async def run():
         hooks = {"after_agent": answers(deny("start over", clear_context=True))}
@@ -491,7 +503,7 @@ def test_a_failure_that_hooks_do_not_speak_about_is_raised_as_ever(tmp_path):
 
 
 def test_context_stands_beside_a_result_with_parts(tmp_path):
-    model = Model.create([said(call("look", path="x")), said("ok")])
+    model = Model.create([model_content(call("look", path="x")), model_content("ok")])
 
     async def run():
         hooks = {"after_tool": answers(context("MIND"))}
@@ -503,7 +515,7 @@ def test_context_stands_beside_a_result_with_parts(tmp_path):
 
 
 def test_a_denied_call_is_reported_of_once(tmp_path):
-    model = Model.create([said(call("wipe", path="x")), said("ok")])
+    model = Model.create([model_content(call("wipe", path="x")), model_content("ok")])
 
     async def run():
         hooks = {"before_tool": answers(deny("no")), "after_tool": answers(context("MIND"))}
@@ -529,7 +541,7 @@ def test_a_call_that_waits_for_its_user_has_not_returned(tmp_path):
 
 
 def test_a_call_that_its_user_confirmed_goes_on_in_the_same_turn(tmp_path):
-    model = Model.create([said(call("wipe", path="x")), said("ok")])
+    model = Model.create([model_content(call("wipe", path="x")), model_content("ok")])
     careful = FunctionTool(wipe, require_confirmation=True)
 
     async def run():
@@ -546,7 +558,7 @@ def test_a_call_that_its_user_confirmed_goes_on_in_the_same_turn(tmp_path):
 
 
 def test_a_hook_that_approves_spares_the_user_the_question(tmp_path):
-    model = Model.create([said(call("wipe", path="x")), said("ok")])
+    model = Model.create([model_content(call("wipe", path="x")), model_content("ok")])
     careful = FunctionTool(wipe, require_confirmation=True)
 
     async def run():
@@ -571,7 +583,7 @@ def test_a_hook_that_approves_spares_the_user_the_question(tmp_path):
     ],
 )
 def test_a_tool_in_place_of_a_result(tmp_path, tail, expect):
-    model = Model.create([said(call("wipe", path="x")), said("ok")])
+    model = Model.create([model_content(call("wipe", path="x")), model_content("ok")])
 
     def careful(path: str) -> str:
         """Take care."""
@@ -589,7 +601,7 @@ def test_a_tool_in_place_of_a_result(tmp_path, tail, expect):
 
 
 def test_a_tool_that_was_not_chosen_does_not_run(tmp_path):
-    model = Model.create([said(call("wipe", path="x")), said("ok")])
+    model = Model.create([model_content(call("wipe", path="x")), model_content("ok")])
     config = {"mode": "AUTO", "allowedFunctionNames": ["look"]}
 
     async def run():
@@ -648,7 +660,11 @@ def test_sessions_at_once_do_not_mix(tmp_path):
         async def generate_content_async(self, llm_request, stream=False):
             text = content_text(llm_request.contents[-1]).strip()
             await asyncio.sleep(0)
-            whole = said(call("wipe", path=text)) if text.startswith("p") else said(text)
+            whole = (
+                model_content(call("wipe", path=text))
+                if text.startswith("p")
+                else model_content(text)
+            )
             yield LlmResponse(content=whole)
 
     async def run():
@@ -732,7 +748,7 @@ def test_loading_a_project_owns_its_engine(tmp_path):
 
 def test_hooks_may_keep_a_conversation_from_being_compressed(tmp_path):
     config = EventsCompactionConfig(compaction_interval=1, overlap_size=0)
-    model = Model.create([said("a"), said("b"), said("summary")])
+    model = Model.create([model_content("a"), model_content("b"), model_content("summary")])
 
     async def run():
         hooks = {"before_compress": answers(deny("not now"))}
@@ -750,7 +766,7 @@ def test_hooks_may_keep_a_conversation_from_being_compressed(tmp_path):
 
 def test_apps_that_share_a_compaction_configuration_ask_their_own_hooks(tmp_path):
     config = EventsCompactionConfig(compaction_interval=1, overlap_size=0)
-    models = [Model.create([said("a"), said("summary")]) for _ in "12"]
+    models = [Model.create([model_content("a"), model_content("summary")]) for _ in "12"]
 
     async def run():
         hooks = {"before_compress": lambda _event: deny("not now")}
@@ -789,7 +805,7 @@ def test_hooks_that_a_live_conversation_bypasses_are_reported_of(tmp_path):
 
 
 def test_without_hooks_no_request_is_translated(tmp_path, monkeypatch):
-    model = Model.create([said("a")])
+    model = Model.create([model_content("a")])
     seen = []
     dump = types.Content.model_dump
 

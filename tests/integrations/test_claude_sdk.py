@@ -100,7 +100,7 @@ class Program(Transport):
         self.errors: list[str] = []
         self.replies: list[dict[str, Any]] = []
         self.history: list[str] = []
-        self._said = iter(scenario.says)
+        self._turns = iter(scenario.says)
         self._waiting: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._inbox: asyncio.Queue[str | None] = asyncio.Queue()
         self._to_sdk, self._from_program = anyio.create_memory_object_stream[Any](math.inf)
@@ -207,26 +207,26 @@ class Program(Transport):
         while True:
             self.seen.sent.append("\n".join(self.history))
             self.seen.offered.append(list(self.scenario.tool_names))
-            said = next(self._said)
-            if not isinstance(said, str):
-                for call in said if isinstance(said, list) else [said]:
+            turn = next(self._turns)
+            if not isinstance(turn, str):
+                for call in turn if isinstance(turn, list) else [turn]:
                     await self.use(TOOLS[call["tool"]], call["args"])
                 continue
-            self.history.append(said)
-            reply = await self.fire("Stop", stop_hook_active=active, last_assistant_message=said)
+            self.history.append(turn)
+            reply = await self.fire("Stop", stop_hook_active=active, last_assistant_message=turn)
             if reply.get("decision") != "block":
                 self.hear(reply)
-                return said
+                return turn
             active = True
             self.history.append(f"Stop hook feedback: {reply['reason']}")
 
     async def use(self, name: str, arguments: dict[str, Any]) -> None:
         call = {"tool_name": name, "tool_input": arguments}
-        said = self.hear(await self.fire("PreToolUse", **call))
-        arguments = said.get("updatedInput", arguments)
+        output = self.hear(await self.fire("PreToolUse", **call))
+        arguments = output.get("updatedInput", arguments)
         call["tool_input"] = arguments
-        why = said.get("permissionDecisionReason", "")
-        verdict = said.get("permissionDecision")
+        why = output.get("permissionDecisionReason", "")
+        verdict = output.get("permissionDecision")
         if verdict == "ask":
             verdict, why = await self.confirm(call, why)
         if verdict == "deny":
@@ -251,9 +251,9 @@ class Program(Transport):
             self.history.append(after["reason"])
 
     async def confirm(self, call: dict[str, Any], why: str) -> tuple[str, str]:
-        said = (await self.fire("PermissionRequest", **call)).get("hookSpecificOutput") or {}
-        if "decision" in said:
-            return said["decision"]["behavior"], said["decision"].get("message", "")
+        output = (await self.fire("PermissionRequest", **call)).get("hookSpecificOutput") or {}
+        if "decision" in output:
+            return output["decision"]["behavior"], output["decision"].get("message", "")
         await self.fire("Notification", notification_type="permission_prompt", message="may it?")
         if self.scenario.ask is None:
             return "deny", why
@@ -279,13 +279,13 @@ async def live(scenario: Scenario, world: World) -> Seen:
             hooks=hooks, can_use_tool=None if scenario.ask is None else can_use_tool
         )
         program = Program(scenario, seen, world.project)
-        async for _ in query(prompt=said(scenario), options=options, transport=program):
+        async for _ in query(prompt=prompts(scenario), options=options, transport=program):
             pass
     assert program.errors == []
     return seen
 
 
-async def said(scenario: Scenario) -> AsyncIterator[dict[str, Any]]:
+async def prompts(scenario: Scenario) -> AsyncIterator[dict[str, Any]]:
     for prompt in scenario.prompts:
         yield {"type": "user", "message": {"role": "user", "content": prompt}}
 
@@ -310,7 +310,7 @@ class Guarded:
         self.reported: list[str] = []
         self.seen: list[Any] = []
         if hooks is not None:
-            world.settings("project", {"hooks": {e: on(*said) for e, said in hooks.items()}})
+            world.settings("project", {"hooks": {e: on(*outputs) for e, outputs in hooks.items()}})
         self.engine = world.load()
         self.hooks = self.made()
 
@@ -333,8 +333,8 @@ class Guarded:
         return await callback(payload, payload.get("tool_use_id"), {"signal": None})
 
 
-def on(*said: Any) -> list[dict[str, Any]]:
-    lines = [one if isinstance(one, str) else command(one) for one in said]
+def on(*outputs: Any) -> list[dict[str, Any]]:
+    lines = [output if isinstance(output, str) else command(output) for output in outputs]
     return [{"hooks": [{"type": "command", "command": line} for line in lines]}]
 
 
@@ -348,12 +348,12 @@ def claude(tmp_path) -> World:
     return World(tmp_path, agent="claude")
 
 
-def stdout(**said: Any) -> dict[str, Any]:
-    return {"stdout": said}
+def stdout(**members: Any) -> dict[str, Any]:
+    return {"stdout": members}
 
 
-def specific(**said: Any) -> dict[str, Any]:
-    return stdout(hookSpecificOutput=said)
+def specific(**members: Any) -> dict[str, Any]:
+    return stdout(hookSpecificOutput=members)
 
 
 GEMINI_ANSWERS: dict[str, tuple[str, Any, str, dict[str, Any]]] = {
@@ -646,8 +646,8 @@ async def test_hooks_that_are_registered_later_decide_too(gemini):
 
     answer = await guarded.answer("PreToolUse")
 
-    said = answer["hookSpecificOutput"]["permissionDecisionReason"]
-    assert said == "no run_shell_command"
+    reason = answer["hookSpecificOutput"]["permissionDecisionReason"]
+    assert reason == "no run_shell_command"
 
 
 @pytest.mark.anyio
@@ -874,7 +874,7 @@ def test_two_agents_at_once_keep_their_sessions_apart(tmp_path):
         call = {"tool": "shell", "args": {"command": name}}
         scenario = Scenario(name, "", {}, [call, f"{name} is done"], {}, prompts=[f"do {name}"])
         program = Program(scenario, Seen(), world.project, session=name)
-        async for _ in query(prompt=said(scenario), options=options, transport=program):
+        async for _ in query(prompt=prompts(scenario), options=options, transport=program):
             pass
         assert program.seen.shown == [f"{name} is done"]
 

@@ -910,14 +910,14 @@ def test_new_messages_of_a_hook_are_new_messages():
 
 
 def test_a_changed_response_keeps_its_calls_and_images():
-    said = AIMessage(
+    message = AIMessage(
         [THOUGHT, {"type": "text", "text": "rude"}, IMAGE, USE],
         id="m",
         tool_calls=[{"name": "work", "args": {"what": "x"}, "id": "call-1"}],
         response_metadata={"stop_reason": "tool_use"},
         usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
     )
-    response = shown_response(said)
+    response = shown_response(message)
     shown = response.stable
 
     assert shown["text"] == "rude"
@@ -926,12 +926,12 @@ def test_a_changed_response_keeps_its_calls_and_images():
     assert shown["usageMetadata"]["totalTokenCount"] == 3
 
     kept = changed_response(
-        said, response.changes(merge_response(shown, two_texts("hm", "polite")))
+        message, response.changes(merge_response(shown, two_texts("hm", "polite")))
     )
     assert kept.content == [THOUGHT, {"type": "text", "text": "polite"}, IMAGE, USE]
-    assert (kept.id, kept.tool_calls) == ("m", said.tool_calls)
+    assert (kept.id, kept.tool_calls) == ("m", message.tool_calls)
 
-    less = changed_response(said, response.changes(merge_response(shown, two_texts("polite"))))
+    less = changed_response(message, response.changes(merge_response(shown, two_texts("polite"))))
     assert less.content == [{"type": "text", "text": "polite"}, IMAGE, USE]
 
 
@@ -945,12 +945,12 @@ def test_calls_without_identifiers_are_all_shown_and_keep_their_arguments():
         {"id": None, "name": "write", "args": {"path": "b"}},
     ]
     image = {"type": "image", "url": "https://example.org/i.png"}
-    said = AIMessage(content=[{"type": "text", "text": "one"}, image], tool_calls=calls)
-    response = shown_response(said)
+    message = AIMessage(content=[{"type": "text", "text": "one"}, image], tool_calls=calls)
+    response = shown_response(message)
     shown = response.stable["candidates"][0]
 
     changed = changed_response(
-        said, response.changes(merge_response(response.stable, {"text": "two"}))
+        message, response.changes(merge_response(response.stable, {"text": "two"}))
     )
 
     assert [call["name"] for call in shown["functionCalls"]] == ["read", "write"]

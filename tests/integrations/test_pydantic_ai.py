@@ -137,10 +137,10 @@ def model(*says, size=1000):
     left = iter(says)
 
     def parts():
-        said = next(left)
-        if isinstance(said, Exception):
-            raise said
-        many = said if isinstance(said, list) else [said]
+        turn = next(left)
+        if isinstance(turn, Exception):
+            raise turn
+        many = turn if isinstance(turn, list) else [turn]
         return [TextPart(one) if isinstance(one, str) else one for one in many]
 
     async def answer(_messages, _info):

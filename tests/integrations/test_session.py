@@ -433,9 +433,9 @@ def redacting():
 
     @engine.on("after_model")
     async def redact(event):
-        said = SECRET.sub("***", event.llm_response["text"])
-        part = {"role": "model", "parts": [said]}
-        return Answer(llm_response={"text": said, "candidates": [{"content": part}]})
+        text = SECRET.sub("***", event.llm_response["text"])
+        part = {"role": "model", "parts": [text]}
+        return Answer(llm_response={"text": text, "candidates": [{"content": part}]})
 
     yield engine
     engine.close()

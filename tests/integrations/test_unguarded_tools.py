@@ -44,8 +44,8 @@ class Trial:
     Attributes:
         calls: Whether the model calls the tool; otherwise it says a word.
         ran: The commands that the tool ran.
-        messages: What the program was told of tools.
-        all_messages: Everything that it was told.
+        messages: What the program got about tools.
+        all_messages: Everything that it got.
     """
 
     calls: bool = True
@@ -66,8 +66,12 @@ async def run_adk(trial: Trial, project: Any, options: dict[str, Any]) -> None:
     async def run_command(cmd: str) -> str:
         return trial.shell(cmd)
 
-    call = [adk.said({"tool": "run_command", "args": {"cmd": COMMAND}})] if trial.calls else []
-    model = adk.Model.create([*call, adk.said("done"), *call, adk.said("done")])
+    call = (
+        [adk.model_content({"tool": "run_command", "args": {"cmd": COMMAND}})]
+        if trial.calls
+        else []
+    )
+    model = adk.Model.create([*call, adk.model_content("done"), *call, adk.model_content("done")])
     agent = LlmAgent(name="agent", model=model, tools=[run_command])
     app = App(name="app", root_agent=agent, plugins=[AnyhookPlugin.load(project, **options)])
     async with InMemoryRunner(app=app) as runner:

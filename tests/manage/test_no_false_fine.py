@@ -155,9 +155,9 @@ def test_the_report_of_a_session_says_the_same(here, run, agent, tmp_path):
 
 @pytest.mark.slow
 def test_engine_integration_and_fire_name_the_causes(here, run, agent):
-    said = []
-    engine = Engine.load(here, agent=agent.name, trust_once=True, on_message=said.append)
-    told = "\n".join([*said, *broken_hooks(engine)])
+    messages = []
+    engine = Engine.load(here, agent=agent.name, trust_once=True, on_message=messages.append)
+    texts = "\n".join([*messages, *broken_hooks(engine)])
     shell = agent.vocabulary.name("shell")
     wire = agent.by_canonical["before_tool"].wire
     arguments = ("--tool", shell, "--input", '{"command": "rm x"}', "--agent", agent.name)
@@ -165,7 +165,7 @@ def test_engine_integration_and_fire_name_the_causes(here, run, agent):
     results = {result["name"]: result for result in fired["handlers"]}
 
     for label, (_command, cause) in COMMANDS.items():
-        assert cause in told, (label, told)
+        assert cause in texts, (label, texts)
         # An interpreter that cannot read its script may end with 2, which blocks: the error shows.
         result = results[label]
         assert result["status"] != "ran" or result["stderr"], result
@@ -190,9 +190,9 @@ def test_nothing_that_is_not_trusted_any_more_works(here, run, guarded):
         ((_label, word, evidence),) = rows
         assert (word, "not trusted" in evidence) == ("unknown", True), (view, evidence)
     assert 'class="health works"' not in _page_text(here)
-    told = []
-    Engine.load(here, agent=agent.name, on_message=told.append)
-    assert "trust" in "\n".join(told)
+    messages = []
+    Engine.load(here, agent=agent.name, on_message=messages.append)
+    assert "trust" in "\n".join(messages)
     shell, wire = agent.vocabulary.name("shell"), agent.by_canonical["before_tool"].wire
     code, fired, _ = run("fire", wire, "--tool", shell, "--agent", agent.name)
     assert (code, "UNKNOWN" in fired) == (4, True)
@@ -204,11 +204,11 @@ def test_nothing_works_in_settings_that_cannot_be_read(here, run, guarded):
 
     assert {view: rows for view, rows in _views(here, run, agent.name).items() if rows} == {}
     assert 'class="health works"' not in _page_text(here)
-    told = []
-    Engine.load(here, agent=agent.name, on_message=told.append)
+    messages = []
+    Engine.load(here, agent=agent.name, on_message=messages.append)
     code, checked, _ = run("check", "--agent", agent.name)
     assert code == 1
-    for text in ("\n".join(told), checked, run("list", "--agent", agent.name)[1]):
+    for text in ("\n".join(messages), checked, run("list", "--agent", agent.name)[1]):
         assert settings.name in text
 
 

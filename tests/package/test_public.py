@@ -92,7 +92,7 @@ DENIAL = {
 agent = get_agent("claude")
 rules = agent.rules(RULES)
 spec = rules.by_canonical["before_tool"]
-said = [
+outputs = [
     decode_exit(agent, rules, spec, Speaker(), end)
     for end in (
         ProcessExit(0, stdout=json.dumps({"hookSpecificOutput": DENIAL})),
@@ -101,9 +101,9 @@ said = [
         ProcessExit(1, stderr="boom"),
     )
 ]
-assert [str(one.answer.outcome) for one in said] == ["deny", "none", "deny", "none"]
-assert [one.answer.reason for one in said] == ["no", None, "no", None]
-assert [d.code for one in said for d in one.diagnostics] == ["handler-exit"]
+assert [str(output.answer.outcome) for output in outputs] == ["deny", "none", "deny", "none"]
+assert [output.answer.reason for output in outputs] == ["no", None, "no", None]
+assert [d.code for output in outputs for d in output.diagnostics] == ["handler-exit"]
 """
 
 

@@ -106,13 +106,13 @@ def test_a_session_is_one_file_without_scripts(run, tmp_path):
 
 
 def test_a_report_shows_no_secret(run, tmp_path):
-    said = f"uses {SECRET}"
-    result = RecordedResult(hook="a.sh", stdout=said, stderr=said, error=said)
-    one = event(said, outcome="deny", reason=said, project=said, results=(result,))
+    text = f"uses {SECRET}"
+    result = RecordedResult(hook="a.sh", stdout=text, stderr=text, error=text)
+    one = event(text, outcome="deny", reason=text, project=text, results=(result,))
     # As a release stored it that knew fewer kinds of secrets.
     with History.open() as history, history.transaction():
         history.insert([one], redact=False)
-        history.connection.execute("UPDATE hooks SET label = ?, place = ?", (f"a.sh {said}", said))
+        history.connection.execute("UPDATE hooks SET label = ?, place = ?", (f"a.sh {text}", text))
     file = tmp_path / "report.html"
 
     run("history", "report", "last", "-o", str(file))

@@ -102,8 +102,8 @@ def lower_limits(monkeypatch):
         (session_history, "MAX_SORTED_SESSIONS", 3),
         (past_views, "PAGE", 4),
         (search_module, "MIN_PART", 16),
-        (rows, "SPAN", 512),
-        (spans, "SPAN", 512),
+        (rows, "NUMBERS_PER_SPAN", 512),
+        (spans, "NUMBERS_PER_SPAN", 512),
         (search_module, "FIRST_PART", 64),
     ):
         monkeypatch.setattr(module, name, value)

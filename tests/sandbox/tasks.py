@@ -27,13 +27,13 @@ def run_python(_run, source):
     """Run a Python program in this process, as the functions of a hook file are run."""
     names = {
         "os": os, "signal": signal, "socket": socket, "subprocess": subprocess, "sys": sys,
-        "threading": threading, "time": time, "Path": Path, "said": [],
+        "threading": threading, "time": time, "Path": Path, "errors": [],
     }  # fmt: skip
     try:
         exec(source, names)
     except Exception as error:
-        names["said"].append(repr(error))
-    return names["said"]
+        names["errors"].append(repr(error))
+    return names["errors"]
 
 
 def read(_run, path):

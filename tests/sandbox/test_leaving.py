@@ -84,8 +84,8 @@ PROGRAMS = {
     "a socket by its path": """
 for path in (f"{root}/socket", "\\0anyhook-{mark}"):
     connection = socket.socket(socket.AF_UNIX)
-    said.append(connection.connect_ex(path))
-    connection.send(b"heard")
+    errors.append(connection.connect_ex(path))
+    connection.send(b"reached")
 """,
     "a datagram": "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', {port}))",
     "a thread": "threading.Thread(target=lambda: [time.sleep(1), Path('late').touch()]).start()",
@@ -159,9 +159,9 @@ class Host:
             changed = 0 if path.is_dir() else status.st_mtime_ns
             state[str(path)] = (status.st_mode, changed, status.st_ino, content)
         made = [Path(name, "anyhook-made") for name in PLACES]
-        return state, [path for path in made if path.exists()], self.heard()
+        return state, [path for path in made if path.exists()], self.reached()
 
-    def heard(self):
+    def reached(self):
         """Return whether a program of the host was reached, and whether it still runs."""
         connections = 0
         for listener in self.listeners:

@@ -22,7 +22,7 @@ from anyhook import BeforeTool
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
 from anyhook.server.address import Address, listen
-from anyhook.server.http import LIMIT, make_app
+from anyhook.server.http import MAX_PAYLOAD_SIZE, make_app
 from anyhook.server.responder import Responder
 from anyhook.testing import make_payload, run_hook
 from tests.waiting import until
@@ -107,7 +107,7 @@ class Served:
         self.out, self.err = self.out + out, self.err + err
         return self.process.returncode
 
-    def said(self):
+    def all_output(self):
         """End it, and return all that it ever wrote."""
         self.end()
         return self.out + self.err
@@ -303,12 +303,12 @@ CRASHES = """
 
 def test_a_function_that_crashes_has_no_opinion_and_the_user_gets_a_message(world, hook_file):
     with serving(hook_file(CRASHES.replace("OPTIONS", ""))) as server:
-        said = server.shell(SECRET)
+        reply = server.shell(SECRET)
         later = server.fire("after_tool", tool="shell", input={"command": SECRET})
         nonsense = server.fire("before_prompt", prompt=SECRET)
-        written = server.said()
+        written = server.all_output()
 
-    assert said == {"systemMessage": "hook guard (guard.py:6) failed; its result was ignored"}
+    assert reply == {"systemMessage": "hook guard (guard.py:6) failed; its result was ignored"}
     assert later == {"systemMessage": "hook later (guard.py:10) failed; its result was ignored"}
     assert nonsense == {
         "systemMessage": "hook nonsense (guard.py:14) failed; its result was ignored"
@@ -321,12 +321,12 @@ def test_a_function_that_crashes_has_no_opinion_and_the_user_gets_a_message(worl
 
 def test_a_function_that_must_not_fail_denies_when_it_crashes(world, hook_file):
     with serving(hook_file(CRASHES.replace("OPTIONS", "on_crash='deny'"))) as server:
-        said = server.shell(SECRET)["hookSpecificOutput"]
-        written = server.said()
+        reply = server.shell(SECRET)["hookSpecificOutput"]
+        written = server.all_output()
 
-    assert said["permissionDecision"] == "deny"
-    assert "guard" in said["permissionDecisionReason"]
-    assert SECRET not in written + json.dumps(said)
+    assert reply["permissionDecision"] == "deny"
+    assert "guard" in reply["permissionDecisionReason"]
+    assert SECRET not in written + json.dumps(reply)
 
 
 def test_a_file_that_refuses_to_do_less_counts_it_as_a_crash(world, hook_file):
@@ -346,7 +346,7 @@ def test_a_file_that_refuses_to_do_less_counts_it_as_a_crash(world, hook_file):
     with serving(file) as server:
         denied = server.fire(tool="write_file", input={"file_path": "a", "content": "b"})
         refused_one = server.shell("make")
-        written = server.said()
+        written = server.all_output()
 
     assert denied["hookSpecificOutput"]["permissionDecisionReason"] == "not this"
     assert refused_one["systemMessage"].endswith("failed; its result was ignored")
@@ -384,7 +384,7 @@ def test_an_edited_file_decides_from_the_next_event_on(world, hook_file):
         assert reason(server) == "two"
         hook_file(text.replace("WHY", "three"))
         assert reason(server) == "three"
-        written = server.said()
+        written = server.all_output()
 
     assert written.count("; the previous version stays") == 2
     assert "cannot be imported: SyntaxError" in written
@@ -417,9 +417,9 @@ def test_an_edit_counts_although_whoever_asked_first_went_away(world, hook_file)
             health = server.client.get(f"{server.url}health")  # by then the end has been seen
             assert health.json()["ok"]
 
-        said = server.shell("ls")["hookSpecificOutput"]["permissionDecisionReason"]
+        reason = server.shell("ls")["hookSpecificOutput"]["permissionDecisionReason"]
 
-    assert said == "two"
+    assert reason == "two"
 
 
 # -- settings
@@ -446,7 +446,7 @@ def test_hooks_of_an_untrusted_project_do_not_run_and_that_is_reported(world):
     world.settings("project", gemini_settings(denying("a", "settings")))
     with serving("--agent", "gemini") as server:
         assert server.shell("ls", "gemini") == {}
-        assert "hook a (settings.json:" in (written := server.said())
+        assert "hook a (settings.json:" in (written := server.all_output())
 
     assert "was not run, because the project is not trusted" in written
 
@@ -476,7 +476,7 @@ def test_a_hook_that_leads_to_the_server_itself_is_left_out_and_reported(world, 
         claude.settings("user", {"hooks": {"PreToolUse": [{"hooks": hooks}]}})
         assert server.shell("ls") == {"systemMessage": "still asked"}
         assert server.shell("ls") == {"systemMessage": "still asked"}
-        written = server.said()
+        written = server.all_output()
 
     assert written.count("is left out: it leads to this server") == 2
     assert SECRET not in written
@@ -653,12 +653,12 @@ def head(port, length=None, **more):
 
 def test_an_event_that_is_too_large_is_refused_unread(guarded):
     with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
-        connection.sendall(head(guarded.port, LIMIT + 1))
+        connection.sendall(head(guarded.port, MAX_PAYLOAD_SIZE + 1))
         assert connection.recv(12) == b"HTTP/1.1 413"
 
 
 def test_an_event_that_does_not_end_is_refused_at_the_limit(guarded):
-    chunk = b" " * (LIMIT // 16)
+    chunk = b" " * (MAX_PAYLOAD_SIZE // 16)
     with socket.create_connection(("127.0.0.1", guarded.port)) as connection:
         connection.sendall(head(guarded.port))
         for _ in range(16):
@@ -769,7 +769,7 @@ def test_a_request_that_is_not_finished_in_time_is_dropped(impatient, size):
 
 def test_a_request_that_comes_in_drops_does_not_get_more_time(impatient):
     with socket.create_connection(("127.0.0.1", impatient)) as connection:
-        connection.sendall(head(impatient, LIMIT))
+        connection.sendall(head(impatient, MAX_PAYLOAD_SIZE))
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             send_for_ever(connection)
 
@@ -804,24 +804,24 @@ def test_the_token_is_never_written(world, hook_file):
         assert server.post({}, authorization="Bearer wrong").status_code == 401
         assert server.post({}, authorization=f"Bearer {TOKEN}").status_code == 422
 
-        assert TOKEN not in server.said()
+        assert TOKEN not in server.all_output()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_others_than_this_machine_are_let_in_with_a_token_only(world, hook_file, host):
-    said = refused(hook_file(), "--host", host, "--port", 0)
+    message = refused(hook_file(), "--host", host, "--port", 0)
 
-    assert "set ANYHOOK_TOKEN" in said
+    assert "set ANYHOOK_TOKEN" in message
 
 
 @pytest.mark.parametrize(
     "token", ["", "short", "fifteen-letters", "with a space in it", 20 * "\u00fc"]
 )
 def test_a_token_that_is_none_is_refused_and_not_repeated(world, hook_file, token):
-    said = refused(hook_file(), env={"ANYHOOK_TOKEN": token})
+    message = refused(hook_file(), env={"ANYHOOK_TOKEN": token})
 
-    assert "it needs 16" in said or "ASCII without spaces" in said
-    assert not token or token not in said
+    assert "it needs 16" in message or "ASCII without spaces" in message
+    assert not token or token not in message
 
 
 def test_with_a_token_it_listens_everywhere_under_any_name(world, hook_file):
@@ -904,12 +904,12 @@ def test_it_says_which_events_no_service_is_asked_on(world, hook_file):
     """)
     process = start(file, "--port", 0)
     lines = iter(process.stdout.readline, "")
-    said = next(line for line in lines if "runs no http hooks" in line)
+    line = next(line for line in lines if "runs no http hooks" in line)
     process.terminate()
     process.communicate(timeout=30)
 
-    assert "on SessionStart" in said
-    assert "anyhook add" in said
+    assert "on SessionStart" in line
+    assert "anyhook add" in line
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -938,10 +938,10 @@ def test_the_user_who_ends_it_sees_that_it_has_ended(world, hook_file, how):
 
 def test_a_port_that_is_taken_is_reported(world, hook_file):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        said = refused(hook_file(), "--port", taken.getsockname()[1])
+        message = refused(hook_file(), "--port", taken.getsockname()[1])
 
-    assert "in use" in said
-    assert "--port 0" in said
+    assert "in use" in message
+    assert "--port 0" in message
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 from anyhook import AfterTool, BeforeTool, Engine, TrustStore
 from anyhook.cli import main
-from anyhook.handlers.background import AT_ONCE
+from anyhook.handlers.background import MAX_RUNNING
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
@@ -810,7 +810,7 @@ def test_a_script_that_changes_while_its_hook_waits_in_the_background_does_not_r
     world = World(tmp_path, agent="claude")
     script = world.write(world.project / "guard.sh", DENY)
     waits = "until test -e go; do sleep 0.01; done"
-    several = [{"command": f"{waits}; : {i}", "async": True} for i in range(AT_ONCE)]
+    several = [{"command": f"{waits}; : {i}", "async": True} for i in range(MAX_RUNNING)]
     world.settings("user", hooks_of(*several, event="PreToolUse"))
     own = {"command": "./guard.sh", "async": True}
     world.settings("local", hooks_of(own, event="PreToolUse"))
@@ -825,7 +825,7 @@ def test_a_script_that_changes_while_its_hook_waits_in_the_background_does_not_r
 
     assert background.wait(20)
     late = [str(result.status) for result in background.collect()]
-    assert (late.count("withheld"), late.count("ran")) == (2, 2 * AT_ONCE)
+    assert (late.count("withheld"), late.count("ran")) == (2, 2 * MAX_RUNNING)
     assert not (world.project / "ran").exists()
     engine.close()
 

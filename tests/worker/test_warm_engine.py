@@ -183,9 +183,9 @@ async def test_without_a_server_it_is_a_process(warm, switch):
     wake(warm, path)
     before = warm.served
     async with load(warm, path, environ={**warm.env, **switch}) as engine:
-        said = {(await engine.dispatch(EVENT)).reason for _ in range(2)}
+        reasons = {(await engine.dispatch(EVENT)).reason for _ in range(2)}
 
-    assert len(said) == 2
+    assert len(reasons) == 2
     assert warm.served == before
 
 
@@ -244,16 +244,16 @@ async def test_slow_hooks_of_one_file_run_side_by_side(warm):
         "    return deny('all here')"
     )
     wake(warm, path)
-    said = []
+    reasons = []
 
     async def decide(engine):
-        said.append((await engine.dispatch(EVENT)).reason)
+        reasons.append((await engine.dispatch(EVENT)).reason)
 
     async with load(warm, path) as engine, anyio.create_task_group() as tasks:
         for _ in range(6):
             tasks.start_soon(decide, engine)
 
-    assert said == ["all here"] * 6
+    assert reasons == ["all here"] * 6
 
 
 @pytest.mark.anyio

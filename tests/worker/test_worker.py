@@ -341,7 +341,7 @@ def test_an_interpreter_without_anyhook_runs_hooks_cold(warm):
 def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
     path = warm.hook(DENIES)
     base = warm.address(path)
-    for said in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0D"):
+    for message in (b"", b"HTTP/1.1 400\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0D"):
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(base + ".sock")
             listener.listen()
@@ -349,13 +349,13 @@ def test_a_worker_that_speaks_nonsense_runs_hooks_cold(warm):
             give(process)
             link, _ = listener.accept()
             with link:
-                link.send(said)
+                link.send(message)
                 link.shutdown(socket.SHUT_WR)
                 assert reason_of(take(process)) == "no"
         os.unlink(base + ".sock")
 
 
-def spoken(warm, path, *said, words=(), close=False):
+def spoken(warm, path, *messages, words=(), close=False):
     """Run a client whose worker says something and then nothing more, or ends the connection."""
     address = warm.address(path) + ".sock"
     with socket.socket(socket.AF_UNIX) as listener:
@@ -365,8 +365,8 @@ def spoken(warm, path, *said, words=(), close=False):
         give(process)
         link, _ = listener.accept()
         with link:
-            for text in said:
-                link.send(text)
+            for message in messages:
+                link.send(message)
             if close:
                 link.shutdown(socket.SHUT_WR)
             end = take(process)
@@ -384,7 +384,7 @@ def reply(err, lost, texts=b"{}"):
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [
         reply(3, 0),
         reply(0, 3),
@@ -396,10 +396,10 @@ def reply(err, lost, texts=b"{}"):
         client.MAGIC + (client.MAX_FRAME + 1).to_bytes(4, "little") + reply(0, 0)[8:],
     ],
 )
-def test_a_reply_with_wrong_lengths_is_refused(warm, said):
+def test_a_reply_with_wrong_lengths_is_refused(warm, reply):
     path = warm.hook(DENIES)
 
-    assert reason_of(spoken(warm, path, said, close=True)) == "no"
+    assert reason_of(spoken(warm, path, reply, close=True)) == "no"
 
 
 def test_a_reply_that_arrives_byte_by_byte_does_not_hold_a_client(warm):
@@ -524,10 +524,10 @@ def test_a_worker_survives_clients_that_speak_nonsense(warm):
     path = warm.hook(DENIES)
     warm.wake(path)
     address = warm.server["address"] + ".sock"
-    for said in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0R"):
+    for message in (b"", b"GET / HTTP/1.1\r\n\r\n", b"AHK2\xff\xff\xff\xff", b"AHK2\x01\0\0\0R"):
         with socket.socket(socket.AF_UNIX) as link:
             link.connect(address)
-            link.send(said)
+            link.send(message)
 
     assert reason_of(warm.warm(path)) == "no"
 

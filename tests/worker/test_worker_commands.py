@@ -166,13 +166,13 @@ def test_the_status_shows_what_a_worker_has_loaded(world, runtime, run, hook_fil
 
 def test_the_status_for_programs_is_what_the_worker_reports(world, runtime, run, hook_file):
     file = hook_file()
-    told = serve(runtime, file)
+    server = serve(runtime, file)
 
     _, out, _ = run("worker", "status", "--json")
 
     (found,) = json.loads(out)["workers"]
-    assert found["address"] == told["address"]
-    assert found["status"]["pid"] == told["pid"]
+    assert found["address"] == server["address"]
+    assert found["status"]["pid"] == server["pid"]
     assert found["status"]["hook"] == str(file)
     assert (found["stale"], found["problem"]) == (False, None)
 
@@ -233,12 +233,12 @@ def test_without_a_worker_there_is_nothing_to_stop(world, runtime, run):
 
 
 def test_a_worker_that_is_stopped_is_gone(world, runtime, run, hook_file):
-    told = serve(runtime, hook_file())
+    server = serve(runtime, hook_file())
 
     code, out, _ = run("worker", "stop")
 
     assert code == 0
-    assert f"Worker {told['pid']} has ended." in out
+    assert f"Worker {server['pid']} has ended." in out
     assert list_servers(str(runtime)) == []
     until(lambda: not processes(runtime), "it is still there")
 
@@ -249,15 +249,15 @@ def test_a_worker_of_another_interpreter_is_stopped_only_with_all(world, runtime
     (other / "lib").symlink_to(Path(sys.prefix, "lib"))
     shutil.copy(Path(sys.prefix, "pyvenv.cfg"), other)
     (other / "bin" / "python").symlink_to(Path(sys.executable).resolve())
-    told = serve(runtime, hook_file(), python=str(other / "bin" / "python"))
+    server = serve(runtime, hook_file(), python=str(other / "bin" / "python"))
 
     _, out, _ = run("worker", "stop")
     assert "anyhook worker stop --all" in out
-    assert [one.status["pid"] for one in list_servers(str(runtime))] == [told["pid"]]
+    assert [one.status["pid"] for one in list_servers(str(runtime))] == [server["pid"]]
 
     _, out, _ = run("worker", "stop", "--all", "--json")
     (ended,) = json.loads(out)["ended"]
-    assert (ended["pid"], ended["how"]) == (told["pid"], "stopped")
+    assert (ended["pid"], ended["how"]) == (server["pid"], "stopped")
     assert list_servers(str(runtime)) == []
 
 
@@ -270,14 +270,14 @@ def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook
         f"open({str(begun)!r}, 'w').close(); open({str(gate)!r}).read()\n    if False:",
     )
     file = hook_file("\n" + text)
-    told = serve(runtime, file, event="session_start")
+    server = serve(runtime, file, event="session_start")
 
     process, payload = fire(file)
     process.stdin.write(payload)
     process.stdin.close()
     begun.open().close()  # the hook runs
     until(lambda: statuses(runtime)[0]["running"])
-    ended = stop_server(told["address"], timeout=0.0)
+    ended = stop_server(server["address"], timeout=0.0)
 
     assert (ended.how, ended.busy) == ("killed", (str(file),))
     until(lambda: not processes(runtime), "the hook is still there")
@@ -289,22 +289,22 @@ def test_a_hook_that_does_not_end_is_killed_with_its_worker(world, runtime, hook
 
 
 def test_a_worker_that_hangs_is_killed(world, runtime, run, hook_file):
-    told = serve(runtime, hook_file())
-    os.kill(told["pid"], signal.SIGSTOP)
+    server = serve(runtime, hook_file())
+    os.kill(server["pid"], signal.SIGSTOP)
 
-    ended = stop_server(told["address"], timeout=0.0)
+    ended = stop_server(server["address"], timeout=0.0)
 
-    assert (ended.pid, ended.how) == (told["pid"], "killed")
+    assert (ended.pid, ended.how) == (server["pid"], "killed")
     assert "no process listens there" in run("worker", "status")[1]
 
 
 def test_a_worker_that_hangs_is_asked_to_end_first(world, runtime, hook_file):
-    told = serve(runtime, hook_file())
-    os.kill(told["pid"], signal.SIGSTOP)
+    server = serve(runtime, hook_file())
+    os.kill(server["pid"], signal.SIGSTOP)
 
-    ended = stop_server(told["address"], on_wait=lambda _: os.kill(told["pid"], signal.SIGCONT))
+    ended = stop_server(server["address"], on_wait=lambda _: os.kill(server["pid"], signal.SIGCONT))
 
-    assert (ended.pid, ended.how) == (told["pid"], "stopped")
+    assert (ended.pid, ended.how) == (server["pid"], "stopped")
 
 
 def test_another_program_in_the_directory_is_left_alone(world, runtime, run):
@@ -324,9 +324,9 @@ def test_another_program_in_the_directory_is_left_alone(world, runtime, run):
 
 def doctor(run, *arguments):
     code, out, _ = run("worker", "doctor", "--json", *arguments)
-    told = json.loads(out)
-    assert code == (0 if told["ok"] else 1)
-    return told, {check["name"]: check for check in told["checks"]}
+    diagnosis = json.loads(out)
+    assert code == (0 if diagnosis["ok"] else 1)
+    return diagnosis, {check["name"]: check for check in diagnosis["checks"]}
 
 
 def test_the_doctor_finds_nothing_wrong(world, runtime, run):
@@ -341,11 +341,11 @@ def test_the_doctor_finds_nothing_wrong(world, runtime, run):
 def test_the_doctor_describes_the_worker(world, runtime, run, hook_file):
     status = serve(runtime, hook_file())
 
-    told, checks = doctor(run)
+    diagnosis, checks = doctor(run)
 
     assert checks["worker"]["state"] == "fine"
     assert checks["worker"]["says"].startswith(f"{status['pid']}, ")
-    assert told["workers"][0]["status"]["pid"] == status["pid"]
+    assert diagnosis["workers"][0]["status"]["pid"] == status["pid"]
 
 
 def test_the_doctor_says_why_hooks_ran_cold(world, runtime, run, hook_file):
@@ -371,9 +371,9 @@ def test_a_directory_that_is_open_to_others_is_wrong(world, runtime, run):
 def test_a_directory_with_too_long_a_path_is_wrong(world, runtime, run, monkeypatch):
     monkeypatch.setenv("ANYHOOK_RUNTIME_DIR", str(runtime / ("x" * 100)))
 
-    told, _ = doctor(run)
+    diagnosis, _ = doctor(run)
 
-    problem = next(check for check in told["checks"] if check["state"] == "wrong")
+    problem = next(check for check in diagnosis["checks"] if check["state"] == "wrong")
     assert "the system takes 107" in problem["says"]
     assert "ANYHOOK_RUNTIME_DIR" in problem["do"]
 
@@ -390,9 +390,9 @@ def test_a_directory_that_cannot_be_made_is_wrong(world, runtime, run, monkeypat
 def test_the_switch_is_reported(world, runtime, run, monkeypatch, value, words):
     monkeypatch.setenv("ANYHOOK_WORKER", value)
 
-    told, checks = doctor(run)
+    diagnosis, checks = doctor(run)
 
-    assert told["ok"]
+    assert diagnosis["ok"]
     assert words in checks["ANYHOOK_WORKER"]["says"]
 
 
@@ -419,9 +419,9 @@ def test_every_hook_file_of_the_settings_is_reported(world, runtime, run, hook_f
     }
     world.settings("project", {"hooks": hooks})
 
-    told, _ = doctor(run)
+    diagnosis, _ = doctor(run)
 
-    about = [check for check in told["checks"] if "guard.py" in check["name"]]
+    about = [check for check in diagnosis["checks"] if "guard.py" in check["name"]]
     assert sorted(check["state"] for check in about) == ["fine", "note"]
     (cold,) = (check for check in about if check["state"] == "note")
     assert cold["says"] == "starts an interpreter on every event"
@@ -438,10 +438,10 @@ def test_a_hook_whose_programs_are_gone_is_wrong(world, runtime, run, hook_file,
     hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}
     world.settings("project", {"hooks": hooks})
 
-    told, _ = doctor(run)
+    diagnosis, _ = doctor(run)
 
-    assert told["checks"][-1]["state"] == "wrong"
-    assert "there is no program /no/" in told["checks"][-1]["says"]
+    assert diagnosis["checks"][-1]["state"] == "wrong"
+    assert "there is no program /no/" in diagnosis["checks"][-1]["says"]
 
 
 def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_file):
@@ -450,9 +450,9 @@ def test_a_hook_of_the_user_is_installed_for_the_user(world, runtime, run, hook_
     hooks = {"BeforeTool": [{"hooks": [{"type": "command", "command": line}]}]}
     world.settings("user", {"hooks": hooks})
 
-    told, _ = doctor(run)
+    diagnosis, _ = doctor(run)
 
-    assert told["checks"][-1]["do"].endswith("--agent gemini --scope user")
+    assert diagnosis["checks"][-1]["do"].endswith("--agent gemini --scope user")
 
 
 def examined(root, prepare):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec
 
-MARK = "anyhook.authoring"
+AUTHORING = "anyhook.authoring"
 MAX_SIZE = 1024 * 1024
 """Bytes; a larger file is not a hook file that people have written."""
 CALLS = {
@@ -62,7 +62,7 @@ def scan(path: Path) -> list[Use]:
         source = read_user_file(path, MAX_SIZE)
     except OSError:
         return []
-    if MARK.encode() not in source:
+    if AUTHORING.encode() not in source:
         return []
     uses: list[Use] = []
     for node in read_python(source).nodes:

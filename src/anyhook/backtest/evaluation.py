@@ -19,7 +19,7 @@ from anyhook.backtest.sources import crash_text, shown_text
 from anyhook.errors import UsageError
 from anyhook.history.replay import (
     PastDecision,
-    count_runs,
+    count_events_of_versions,
     past_answers,
     past_decisions,
     versions_by_file,
@@ -102,7 +102,7 @@ def recorded_baseline(
             elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
                 moved.append(number)
         versions = own or moved
-        number = count_runs(history, selection, versions) if versions else 0
+        number = count_events_of_versions(history, selection, versions) if versions else 0
         if number:
             for past in past_answers(history, selection, versions):
                 result.add_decided(_decided(past))

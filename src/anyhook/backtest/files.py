@@ -75,8 +75,10 @@ def parts_of_files(
         on_problem: Takes a message about each file of a directory that holds no events.
 
     Raises:
-        UsageError: If the file does not exist, it holds no events, or pyarrow is missing.
+        UsageError: If the file does not exist, it holds no events, pyarrow is missing, or a
+            backtest does not take the selection.
     """
+    selection.check_for_backtest()
     for place in places:
         for file in find_files(place):
             try:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec import Denial, OutputAction
-from anyhook.authoring.inspect import MARK
+from anyhook.authoring.inspect import AUTHORING
 from anyhook.checks.scripts import CheckedScript, read_scripts
 from anyhook.checks.started_scripts import starts_of
 from anyhook.expressions import expression
@@ -106,7 +106,7 @@ def _loss(hook: CheckedHook, script: Path, way: str, block: Block) -> str:
 def _way_of_denial(hook: CheckedHook, script: CheckedScript) -> str:
     """Return by what a script denies: `code` or `reply`; empty if it does not, or by both."""
     facts = script.facts
-    if MARK in script.text:
+    if AUTHORING in script.text:
         return "reply"
     decides = any(member in script.text for member in ("decision", "permissionDecision"))
     if facts.may_exit_with_two and not decides:

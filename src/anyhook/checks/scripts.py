@@ -13,7 +13,7 @@ from anyhook.agents.spec import AgentSpec, Denial, EventSpec
 from anyhook.agents.spec.rules import REFUSED_INPUT
 from anyhook.agents.tool_names import suggest_tool
 from anyhook.authoring.inspect import (
-    MARK,
+    AUTHORING,
     STOP_FLAG,
     Use,
     builds_hooks,
@@ -100,7 +100,7 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
         language = language_of(path, text)
         facts = ScriptFacts("")
         # anyhook writes the output and the exit code of its own hook files.
-        if language and MARK not in text:
+        if language and AUTHORING not in text:
             facts = facts_of(language, text)
         yield CheckedScript(text, facts, path, language)
 
@@ -306,7 +306,7 @@ def _is_hook_file(path: Path) -> bool:
         source = read_user_file(path, MAX_SCRIPT_SIZE)
     except (OSError, ValueError):
         return False
-    return MARK.encode() in source and builds_hooks(source)
+    return AUTHORING.encode() in source and builds_hooks(source)
 
 
 def run_twice(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:

@@ -21,6 +21,7 @@ from anyhook.cli.render import make_table
 from anyhook.manage.paths import show_path
 from anyhook.model.text import count_of, printable
 from anyhook.worker.control import (
+    ServerEnd,
     ServerInfo,
     StopResult,
     find_runtime_directory,
@@ -119,9 +120,9 @@ def stop(
     for result in results:
         hooks = f", with {', '.join(map(printable, result.busy))}" if result.busy else ""
         line = f"Worker {result.pid} did not end and was killed{hooks}."
-        if result.how == "stopped":
+        if result.how is ServerEnd.STOPPED:
             line = f"Worker {result.pid} has ended."
-        elif result.how == "silent":
+        elif result.how is ServerEnd.SILENT:
             line = f"{printable(result.base)}: {result.problem}."
         out.print(Text(line), soft_wrap=True)
     if not servers:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from anyhook.model.decisions import HandlerResult
 
-AT_ONCE = 16
+MAX_RUNNING = 16
 """How many run at the same time; the rest wait, so that guards find descriptors and processes."""
-KEPT = 1000
+MAX_RESULTS = 1000
 """Results that are kept for a host that does not collect them; older ones are dropped."""
 
 
@@ -74,7 +74,7 @@ class Background:
         self._lock = threading.Lock()
         self._running: dict[threading.Thread, Job] = {}
         self._waiting: deque[Job] = deque()
-        self._done: deque[HandlerResult] = deque(maxlen=KEPT)
+        self._done: deque[HandlerResult] = deque(maxlen=MAX_RESULTS)
         self._closed = False
 
     def start(self, job: Job) -> None:
@@ -87,7 +87,7 @@ class Background:
             if self._closed:
                 self._done.append(job.fail("the engine is closed"))
                 return
-            if len(self._running) >= AT_ONCE:
+            if len(self._running) >= MAX_RUNNING:
                 self._waiting.append(job)
                 return
             self._running[thread] = job

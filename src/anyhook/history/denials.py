@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 MAX_DENIALS = 300
-"""Latest denials that are grouped."""
+"""Latest denials, of all verdicts together, that are grouped."""
 
 
 @dataclass(slots=True)
@@ -36,14 +36,13 @@ class DenialGroup:
 
 def denials_to_look_at(history: History) -> list[DenialGroup]:
     """Return the newest denials in groups, those first that more than a denial speaks for."""
-    denials: dict[int, RecordedEvent] = {}
+    denials: list[RecordedEvent] = []
     for verdict in DENYING:
         chosen = Filter(verdict=verdict)
-        latest = search_in_time(history, chosen, limit=MAX_DENIALS, seconds=0.2)
-        for event in latest.events:
-            denials[event.id] = event
+        denials += search_in_time(history, chosen, limit=MAX_DENIALS, seconds=0.2).events
+    denials.sort(key=lambda event: -event.time)
     groups: dict[tuple[Any, ...], DenialGroup] = {}
-    for event in sorted(denials.values(), key=lambda event: -event.time):
+    for event in denials[:MAX_DENIALS]:
         # No hook has denied an event that only stopped: all of its hooks count.
         deciding = [result for result in event.results if not result.shadow]
         denying = [result for result in deciding if result.verdict == "deny"]

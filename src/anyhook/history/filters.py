@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.errors import UsageError
 from anyhook.history.events import NOT_EXECUTED
 from anyhook.history.rows import storable
 from anyhook.history.text import mark, query_of
@@ -11,6 +12,11 @@ from anyhook.history.verdicts import HAS_FAILED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+
+ONLY_SEARCHED = ("verdict", "hook", "project", "failed", "shadow")
+"""Fields of a filter that a search takes and a backtest does not: what was decided then does not
+choose the events on which hooks are tried now."""
 
 
 class Filter(NamedTuple):
@@ -62,6 +68,44 @@ class Filter(NamedTuple):
         if self.refused:
             words.append(f"marks:{mark('result', NOT_EXECUTED)}")
         return " AND ".join(word for word in words if word)
+
+    def backtest_condition(self) -> tuple[str, list[Any]]:
+        """Return the condition of a backtest on `events` and `sessions`, and its values.
+
+        Raises:
+            UsageError: If a field is set that backtests do not take.
+        """
+        self.check_for_backtest()
+        comparisons = (
+            ("events.time >= ?", self.since),
+            ("events.time < ?", self.until),
+            ("sessions.agent = ?", self.agent),
+            ("events.tool = ?", self.tool),
+            ("events.event = ?", self.event),
+            ("sessions.session = ?", self.session),
+            (
+                "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)",
+                query_of(self.text),
+            ),
+        )
+        # Calls that hooks did not get would be events too many for a hook that remembers.
+        conditions = ["events.refusal IS NOT NULL" if self.refused else "events.reached_hooks"]
+        values: list[Any] = []
+        for condition, value in comparisons:
+            if value:
+                conditions.append(condition)
+                values.append(value)
+        return " AND ".join(conditions), values
+
+    def check_for_backtest(self) -> None:
+        """Check that a backtest takes every field that is set.
+
+        Raises:
+            UsageError: If it does not.
+        """
+        ignored = [name for name in ONLY_SEARCHED if getattr(self, name)]
+        if ignored:
+            raise UsageError(f"a backtest does not choose events by {', '.join(ignored)}")
 
     def conditions(self, number: str, after: int, before: int) -> Iterator[tuple[str, list[Any]]]:
         """Yield the conditions that the index has no words for, each with its values.

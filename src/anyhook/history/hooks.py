@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 
-SPAN = 100_000
+EVENTS_PER_QUERY = 100_000
 """Events that are counted by one query, which takes about 0.1 s."""
 MAX_RUNS = 5_000
 """Latest runs of hooks that counts and durations are taken from."""
@@ -132,8 +132,8 @@ def count_runs(
     """
     counts: dict[RunKey, RunCounts] = {}
     first, end = numbers_between(history.connection, since)
-    for start in range(first, end, SPAN):
-        stop = min(start + SPAN, end)
+    for start in range(first, end, EVENTS_PER_QUERY):
+        stop = min(start + EVENTS_PER_QUERY, end)
         rows = history.connection.execute(
             _COUNTS, (start, stop, since, RECORDER_KIND, agent, agent)
         )

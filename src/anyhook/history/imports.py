@@ -15,7 +15,7 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError
 from anyhook.history.events import RecordedEvent, RecordedResult
-from anyhook.history.merge import combine
+from anyhook.history.merge import merge_decisions
 from anyhook.history.rows import dump, marks_for, uncompressed
 from anyhook.journal.records import answer_record
 from anyhook.model.definitions import HandlerSpec
@@ -163,7 +163,7 @@ class _Batch:
             new = self._new_events()
             self._history.insert(new)
             self._history.connection.executemany(
-                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO files (path, inode, size, mtime) VALUES (?, ?, ?, ?)",
                 [(str(file.path), file.inode, file.size, file.mtime) for file in self._files],
             )
         self._imported.events += len(new)
@@ -229,7 +229,7 @@ def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> R
     results = tuple([_result_of(agent, event.event, reply) for reply in event.replies])
     decision: dict[str, Any] | None = None
     for result in results:
-        decision = combine(decision, result.answer)
+        decision = merge_decisions(event.event, decision, result.answer)
     return RecordedEvent(
         agent=agent,
         session=outline.session,

@@ -131,7 +131,7 @@ def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
         lines = content[: end - start].split(b"\n")
         ingested.events += add_merged(history, _parse(lines, file, ingested.problems))
         history.connection.execute(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO files (path, inode, size, mtime) VALUES (?, ?, ?, ?)",
             (storable(str(file)), status.st_ino, end, status.st_mtime_ns),
         )
     return end < status.st_size

@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.history.events import hook_digest
 from anyhook.history.rows import dump, event_identity, storable_name, with_storable_names
-from anyhook.model.answers import STRENGTH, Outcome
+from anyhook.journal.records import answer_record
+from anyhook.model.answers import STRENGTH, Answer, Outcome
+from anyhook.model.llm import check_request, check_response, check_tool_config
 from anyhook.model.record import replace
+from anyhook.model.sequence import combine_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
@@ -160,7 +163,7 @@ def add_merged(history: History, events: Iterable[RecordedEvent]) -> int:
             first = new[earlier.number]
             earlier.time = min(first.time, event.time)
             new[earlier.number] = first._replace(
-                decision=combine(first.decision, event.decision),
+                decision=merge_decisions(event.event, first.decision, event.decision),
                 results=(*_since(earlier.time, first), *_since(earlier.time, event)),
                 time=earlier.time,
             )
@@ -202,7 +205,8 @@ def _add_to_stored(history: History, earlier: _KnownEvent, event: RecordedEvent)
     ).fetchone()
     stored = None if decision is None else json.loads(decision)
     further = event._replace(results=_since(earlier.time, event))
-    history.add_results(earlier.number, further, combine(stored, event.decision))
+    merged = merge_decisions(event.event, stored, event.decision)
+    history.add_results(earlier.number, further, merged)
 
 
 def _run(
@@ -241,24 +245,66 @@ def _since(time: float, event: RecordedEvent) -> tuple[RecordedResult, ...]:
     return tuple([replace(result, started=result.started + delay) for result in event.results])
 
 
-def combine(
-    first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
+# -- the decision of several answers
+
+
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("reason", "stop_reason"), str),
+    **dict.fromkeys(("stop", "approve", "suppress_output", "clear_context"), bool),
+    **dict.fromkeys(("tool_input", "tail_tool_call", "extra"), dict),
+    "tool_output": object,
+}
+"""Field of a recorded answer to the type of its value."""
+_CHECKS: dict[str, Callable[[dict[str, Any]], tuple[Any, list[str]]]] = {
+    "llm_request": check_request,
+    "llm_response": check_response,
+    "tool_config": check_tool_config,
+}
+"""Field of a recorded answer to what returns the members that have the right type."""
+_TEXTS = ("context", "system_messages")
+"""Fields of a record with a list of texts."""
+
+
+def merge_decisions(
+    event: str, first: Mapping[str, Any] | None, second: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """Return the decision of two answers: the stronger verdict with its reason, and all else."""
+    """Return what two recorded answers to an event decide together.
+
+    `event` is its canonical name. The answers are combined as those of the functions of one hook
+    file are, and their texts stay apart, as in the decision of an engine.
+    """
     if first is None or second is None:
         decision = first if second is None else second
         return None if decision is None else dict(decision)
-    weaker, stronger = first, second
-    if _strength(first) >= _strength(second):
-        weaker, stronger = second, first
-    combined = {**weaker, **stronger}
-    if stronger.get("outcome") and "reason" not in stronger:
-        combined.pop("reason", None)
-    return combined
+    answers = [_read_answer(first), _read_answer(second)]
+    merged = answer_record(combine_answers(answers, patches_response=event == "after_model"))
+    for name in _TEXTS:
+        texts = [*_read_texts(first, name), *_read_texts(second, name)]
+        if texts:
+            merged[name] = texts
+    return merged
 
 
-def _strength(decision: Mapping[str, Any]) -> int:
-    try:
-        return STRENGTH[Outcome(decision.get("outcome", Outcome.NONE))]
-    except ValueError:  # of a newer release
-        return STRENGTH[Outcome.NONE]
+def _read_answer(record: Mapping[str, Any]) -> Answer:
+    """Return an answer without its texts.
+
+    A value of a wrong type, which a hook may have returned, and an outcome of a newer release are
+    left out; both are stored with the result of the hook.
+    """
+    fields: dict[str, Any] = {}
+    if record.get("outcome") in STRENGTH:
+        fields["outcome"] = Outcome(record["outcome"])
+    for name, expected_type in _TYPES.items():
+        if name in record and isinstance(record[name], expected_type):
+            fields[name] = record[name]
+    for name, check in _CHECKS.items():
+        if isinstance(record.get(name), dict):
+            fields[name], _ = check(record[name])
+    return Answer(**fields)
+
+
+def _read_texts(record: Mapping[str, Any], name: str) -> list[str]:
+    texts = record.get(name)
+    if not isinstance(texts, list):
+        return []
+    return [text for text in texts if isinstance(text, str)]

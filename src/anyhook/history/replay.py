@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import uncompressed
-from anyhook.history.text import query_of
 from anyhook.history.verdicts import HAS_FAILED
 
 if TYPE_CHECKING:
@@ -19,36 +18,9 @@ if TYPE_CHECKING:
 
 def has_events(history: History, chosen: Filter) -> bool:
     """Return whether the history has an event that a filter describes."""
-    condition, values = _condition(chosen)
+    condition, values = chosen.backtest_condition()
     query = f"SELECT 1 FROM events JOIN sessions ON sessions.id = session_id WHERE {condition}"
     return history.connection.execute(f"{query} LIMIT 1", values).fetchone() is not None
-
-
-def _condition(chosen: Filter) -> tuple[str, list[Any]]:
-    """Return the condition on the tables `events` and `sessions`, and its values.
-
-    Backtests choose events by time, agent, tool, event, session and words.
-    """
-    comparisons = (
-        ("events.time >= ?", chosen.since),
-        ("events.time < ?", chosen.until),
-        ("sessions.agent = ?", chosen.agent),
-        ("events.tool = ?", chosen.tool),
-        ("events.event = ?", chosen.event),
-        ("sessions.session = ?", chosen.session),
-        (
-            "events.id IN (SELECT rowid FROM texts WHERE texts MATCH ?)",
-            query_of(chosen.text),
-        ),
-    )
-    # Calls that hooks did not get would be events too many for a hook that remembers.
-    conditions = ["events.refusal IS NOT NULL" if chosen.refused else "events.reached_hooks"]
-    values: list[Any] = []
-    for condition, value in comparisons:
-        if value:
-            conditions.append(condition)
-            values.append(value)
-    return " AND ".join(conditions), values
 
 
 # -- the events of a range of sessions
@@ -71,7 +43,7 @@ class SessionRange:
         """Return how many calls the agent refused before hooks got them, if they are left out."""
         if self.chosen.refused:
             return 0
-        condition, values = _condition(self.chosen._replace(refused=True))
+        condition, values = self.chosen._replace(refused=True).backtest_condition()
         ((number,),) = history.connection.execute(
             "SELECT count(*) FROM events JOIN sessions ON sessions.id = session_id"
             f" WHERE session_id >= ? AND session_id < ? AND {condition} AND NOT reached_hooks",
@@ -103,7 +75,7 @@ class SessionRange:
         return events
 
     def _query(self, history: History, columns: str, rest: str, join: str = "") -> Iterable[Any]:
-        condition, values = _condition(self.chosen)
+        condition, values = self.chosen.backtest_condition()
         return history.connection.execute(
             f"SELECT {columns} FROM events JOIN sessions ON sessions.id = session_id {join}"
             f" WHERE session_id >= ? AND session_id < ? AND {condition} {rest}",
@@ -140,9 +112,9 @@ def versions_by_file(history: History) -> list[tuple[int, str, str]]:
     ]
 
 
-def count_runs(history: History, chosen: Filter, versions: Iterable[int]) -> int:
+def count_events_of_versions(history: History, chosen: Filter, versions: Iterable[int]) -> int:
     """Return on how many events that a filter describes versions of a hook ran."""
-    condition, values = _condition(chosen)
+    condition, values = chosen.backtest_condition()
     ((number,),) = history.connection.execute(
         "SELECT count(DISTINCT events.id) FROM results JOIN events ON events.id = results.event_id"
         f" JOIN sessions ON sessions.id = session_id WHERE {condition}"
@@ -156,7 +128,7 @@ def past_answers(
     history: History, chosen: Filter, versions: Iterable[int]
 ) -> Iterator[PastDecision]:
     """Yield the events on which versions of a hook had an answer or failed."""
-    condition, values = _condition(chosen)
+    condition, values = chosen.backtest_condition()
     rows = history.connection.execute(
         "SELECT events.id, agent || '/' || session, event, tool, payload,"
         " json_group_array(json(answer)) FILTER (WHERE answer IS NOT NULL),"
@@ -183,7 +155,7 @@ def past_answers(
 
 def past_decisions(history: History, chosen: Filter) -> Iterator[PastDecision]:
     """Yield the events on which all hooks together had an answer, or one failed."""
-    condition, values = _condition(chosen)
+    condition, values = chosen.backtest_condition()
     rows = history.connection.execute(
         "SELECT events.id, agent || '/' || session, event, tool, payload, decision,"
         " (SELECT group_concat(label, char(10)) FROM results JOIN hooks ON hooks.id = hook_id"

@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
-from anyhook.history.spans import SPAN, end_of_time, numbers_between, spans_by_time
+from anyhook.history.spans import NUMBERS_PER_SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.model.record import Record
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ MIN_PART = 16_384
 FIRST_PART = 65_536
 """Events of the first part; of one in which all are candidates it takes about 20 ms."""
 GROWTH = 4
-_TIMES = "SELECT events.time, events.id FROM events JOIN sessions ON sessions.id = session_id"
 
 
 def newest(history: History, chosen: Filter, *, limit: int = 50) -> list[RecordedEvent]:
@@ -52,13 +51,19 @@ def newest(history: History, chosen: Filter, *, limit: int = 50) -> list[Recorde
         if len(best) == limit and best[-1][0] >= latest:
             break
         query, values = _events_query(
-            history, chosen, columns=_TIMES, after=first - 1, before=first + SPAN
+            history,
+            chosen,
+            columns="events.time, events.id",
+            tables="events JOIN sessions ON sessions.id = session_id",
+            after=first - 1,
+            before=first + NUMBERS_PER_SPAN,
         )
         best += history.connection.execute(query, values)
         best = sorted(best, reverse=True)[:limit]
     numbers = [number for _, number in best]
     rows = history.connection.execute(
-        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({marks_for(numbers)})", numbers
+        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({marks_for(numbers)})",
+        numbers,
     )
     events = {event.id: event for event in read_events(history.connection, rows)}
     return [events[number] for number in numbers]
@@ -97,17 +102,16 @@ def _events_query(
     history: History,
     chosen: Filter,
     *,
-    columns: str = f"{EVENT_COLUMNS} FROM {EVENT_TABLES}",
+    columns: str = EVENT_COLUMNS,
+    tables: str = EVENT_TABLES,
     after: int,
     before: int = 0,
 ) -> tuple[str, list[Any]]:
     """Return the query for the events of a filter in the order of their numbers, and its values.
 
-    `columns` begins with what is read, and names the tables. The numbers `after` and `before` are
-    excluded; 0 for no limit.
+    `columns` are read of `tables`. The numbers `after` and `before` are excluded; 0 for no limit.
     """
     number = "events.id"
-    select, _, tables = columns.partition(" FROM ")
     conditions: list[str] = []
     values: list[Any] = []
     index = chosen.index_query()
@@ -136,7 +140,7 @@ def _events_query(
             conditions.append(condition)
             values.append(value)
     where = " AND ".join(conditions) or "1"
-    return f"{select} FROM {tables} WHERE {where} ORDER BY {number}", values
+    return f"SELECT {columns} FROM {tables} WHERE {where} ORDER BY {number}", values
 
 
 # -- in time

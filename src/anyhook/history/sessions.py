@@ -198,7 +198,7 @@ def events_of(
     `after` is the position before the first one, `limit` is -1 for all.
     """
     rows = history.connection.execute(
-        f"{EVENT_COLUMNS} FROM {EVENT_TABLES}"
+        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES}"
         " WHERE agent = ? AND session = ? AND (time, events.id) > (?, ?)"
         " ORDER BY time, events.id LIMIT ?",
         (session.agent, session.session, *after, limit),
@@ -270,7 +270,7 @@ def get_event(history: History, number: int) -> RecordedEvent:
         UsageError: If there is none.
     """
     rows = history.connection.execute(
-        f"{EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?", (number,)
+        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?", (number,)
     )
     events = read_events(history.connection, rows)
     if not events:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping
 
-SPAN = 4096
+NUMBERS_PER_SPAN = 4096
 """Numbers of a span."""
 
 Times = dict[int, list[float]]
@@ -31,7 +31,8 @@ def extend(times: Times, number: int, time: float) -> None:
 def store_times(connection: sqlite3.Connection, times: Mapping[int, list[float]]) -> None:
     """Extend the stored times of spans."""
     connection.executemany(
-        "INSERT INTO spans VALUES (?, ?, ?) ON CONFLICT (number) DO UPDATE SET"
+        "INSERT INTO spans (number, earliest, latest) VALUES (?, ?, ?)"
+        " ON CONFLICT (number) DO UPDATE SET"
         " earliest = min(earliest, excluded.earliest), latest = max(latest, excluded.latest)",
         [(number, *span) for number, span in times.items()],
     )
@@ -41,7 +42,7 @@ def remove_empty_spans(connection: sqlite3.Connection) -> None:
     """Remove the spans before the first event; those between others may hold none any more."""
     connection.execute(
         "DELETE FROM spans WHERE number < ifnull((SELECT min(id) / ? FROM events), 1 << 62)",
-        (SPAN,),
+        (NUMBERS_PER_SPAN,),
     )
 
 
@@ -61,7 +62,7 @@ def numbers_between(
     ).fetchone()
     if first is None or lowest is None:
         return 1, 1
-    return max(first * SPAN, lowest), min((last + 1) * SPAN, highest + 1)
+    return max(first * NUMBERS_PER_SPAN, lowest), min((last + 1) * NUMBERS_PER_SPAN, highest + 1)
 
 
 def spans_by_time(
@@ -74,7 +75,7 @@ def spans_by_time(
     rows = connection.execute(
         "SELECT number * ?, latest FROM spans WHERE latest >= ? AND (? = 0 OR earliest < ?)"
         " ORDER BY latest DESC",
-        (SPAN, since, until, until),
+        (NUMBERS_PER_SPAN, since, until, until),
     )
     return list(rows)
 
@@ -88,6 +89,6 @@ def end_of_time(connection: sqlite3.Connection, end: int, since: float, until: f
     row = connection.execute(
         "SELECT number FROM spans WHERE number <= ? AND latest >= ? AND (? = 0 OR earliest < ?)"
         " ORDER BY number DESC LIMIT 1",
-        ((end - 1) // SPAN, since, until, until),
+        ((end - 1) // NUMBERS_PER_SPAN, since, until, until),
     ).fetchone()
-    return 1 if row is None else min(end, (row[0] + 1) * SPAN)
+    return 1 if row is None else min(end, (row[0] + 1) * NUMBERS_PER_SPAN)

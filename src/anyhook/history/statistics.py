@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.history.hooks import SPAN, HookName, RunCounts, RunKey, count_runs
+from anyhook.history.hooks import EVENTS_PER_QUERY, HookName, RunCounts, RunKey, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
@@ -71,8 +71,8 @@ def statistics(
     tools: Counter[str] = Counter()
     sources: Counter[str] = Counter()
     first, end = numbers_between(history.connection, since)
-    for start in range(first, end, SPAN):
-        stop = min(start + SPAN, end)
+    for start in range(first, end, EVENTS_PER_QUERY):
+        stop = min(start + EVENTS_PER_QUERY, end)
         rows = history.connection.execute(_EVENTS, (start, stop, since, agent, agent))
         for session, event, tool, source, verdict, number in rows:
             sessions_with.setdefault(verdict, set()).add(session)

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from anyhook.model.answers import STRENGTH, Outcome
 from anyhook.model.status import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERDICTS = ("deny", "stop", "ask", "defer", "allow", "change")
-"""Verdicts, the strictest first. A `stop` ends the agent's turn without another verdict; a `change`
-is an answer with context, changed arguments or a message, and without a verdict."""
-DENYING = ("deny", "stop")
+DENYING = (str(Outcome.DENY), "stop")
 """Verdicts with which a call does not happen."""
 HOLDING = frozenset({*DENYING, "defer", "ask"})
 """Verdicts with which a call does not just happen: a program or the user may still decide."""
-NO_VERDICT = "none"
+NO_VERDICT = str(Outcome.NONE)
 """The word for no opinion."""
+_WEAKER = [str(outcome) for outcome in reversed(STRENGTH) if outcome not in (*DENYING, NO_VERDICT)]
+VERDICTS = (*DENYING, *_WEAKER, "change")
+"""Verdicts, the strictest first. A `stop` ends the agent's turn, whatever weaker verdict comes with
+it; a `change` is an answer with context, changed arguments or a message, and without a verdict."""
 CRASH = "crash"
 """The verdict of an event on which a hook failed and none had another verdict, in backtests and for
 shadows. The history stores it as `none`, and the failure with the result of the hook."""
@@ -48,11 +50,11 @@ def verdict_of(decision: Mapping[str, Any] | None, *, has_failed: bool = False) 
     decided, the verdict is `CRASH`: a message about the failure is not a change.
     """
     decision = decision or {}
-    outcome = decision.get("outcome", NO_VERDICT)
-    if outcome != NO_VERDICT:
-        return str(outcome)
-    if decision.get("stop"):
+    outcome = str(decision.get("outcome", NO_VERDICT))
+    if decision.get("stop") and outcome != Outcome.DENY:
         return "stop"
+    if outcome != NO_VERDICT:
+        return outcome
     if has_failed:
         return CRASH
     has_effect = bool(decision.keys() - _NO_EFFECT)

@@ -10,7 +10,7 @@ from anyhook.agents.capabilities import ABILITIES, Support, can_express, support
 from anyhook.errors import RequiredHooksError
 from anyhook.manage.health import HealthWord, health
 from anyhook.model.diagnostics import diagnose
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.text import printable
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Framework(Record):
     """
 
     title: str
-    missing: Mapping[str, str] = {}
+    missing: Mapping[str, str] = EMPTY
     own_tools: frozenset[str] = frozenset()
 
 

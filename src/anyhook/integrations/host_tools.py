@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.tool_names import counterpart_tool
 from anyhook.agents.tool_results import read_tool_result, write_host_result
 from anyhook.errors import UsageError
-from anyhook.model.record import Record
+from anyhook.model.record import EMPTY, Record
 from anyhook.model.suggest import did_you_mean
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolCall, ToolResult
 
@@ -38,7 +38,7 @@ class HostTool(Record, kw_only=False):
     """
 
     tool: str
-    arguments: Mapping[str, str] = {}
+    arguments: Mapping[str, str] = EMPTY
     command: str | None = None
     args: tuple[str, ...] | None = None
     cwd: str | None = None

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.model.diagnostics import Place
 
-MARK = "ANYHOOK_SHADOW"
+SHADOW_VARIABLE = "ANYHOOK_SHADOW"
 EXAMPLES = 5
 """Examples of each decision that are shown."""
 
@@ -191,7 +191,7 @@ def _new_members(
         elif sink is not None and read_line(line) is not None:
             command = f"{line} {SHADOW_OPTION}"
         elif sink is not None:
-            command = write_tapped(tap_words(sink, name), line, MARK)
+            command = write_tapped(tap_words(sink, name), line, SHADOW_VARIABLE)
         members[key] = NewMember(line, command)
     return members
 

@@ -16,7 +16,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.record import Record, replace
 from anyhook.model.text import count_of
 from anyhook.probe.report import AgentReport, ProbeVerdict
-from anyhook.testing.examples import ExampleResult, TriedFile, try_file
+from anyhook.testing.examples import ExampleResult, ExampleStatus, TriedFile, try_file
 from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.model.diagnostics import Place
     from anyhook.sandbox.sandbox import Sandbox
 
-JUDGED = frozenset({"ok", "failed"})
+JUDGED = frozenset({ExampleStatus.OK, ExampleStatus.FAILED})
 """Results of examples that say something about the hook: the others are about the agent."""
 
 
@@ -103,7 +103,7 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
     content = digest_of_files([file])
     trials: list[Trial] = []
     for (agent, event), group in groups.items():
-        failed = [result for result in group if result.status == "failed"]
+        failed = [result for result in group if result.status is ExampleStatus.FAILED]
         detail = count_of(len(group), "example")
         if failed:
             detail = f"{len(failed)} of {detail} failed, the first at {failed[0].example.place}"

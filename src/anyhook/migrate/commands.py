@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.agents import get_agent
-from anyhook.authoring.inspect import MARK, MAX_SIZE
+from anyhook.authoring.inspect import AUTHORING, MAX_SIZE
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
 from anyhook.migrate.options import ShimOptions, parse_options, write_options
@@ -199,7 +199,7 @@ def is_portable(command: str, files: Sequence[Path]) -> bool:
         return False
     for file in files:
         try:
-            if file.suffix == ".py" and MARK.encode() in read_user_file(file, MAX_SIZE):
+            if file.suffix == ".py" and AUTHORING.encode() in read_user_file(file, MAX_SIZE):
                 return True
         except (OSError, ValueError):
             continue

@@ -13,7 +13,7 @@ from anyhook.agents.payloads import NOT_IN_PAYLOAD, decode_event, payload_key
 from anyhook.agents.samples import samples_of
 from anyhook.agents.spec import Denial, PlainText
 from anyhook.authoring.degrade import NAMES, fit
-from anyhook.authoring.inspect import CALLS, MARK
+from anyhook.authoring.inspect import AUTHORING, CALLS
 from anyhook.migrate.context import ANYTHING, ASKS
 from anyhook.model.answers import Outcome
 from anyhook.model.events import event_class
@@ -190,7 +190,7 @@ def mentions_ability(move: HandlerMigration, ability: str, text: str) -> bool:
 
 def _calls_function(ability: str, text: str) -> bool:
     """Return whether a text that uses `anyhook.authoring` calls the function of an ability."""
-    if MARK not in text:
+    if AUTHORING not in text:
         return False
     functions = [function for function in CALLS if CALLS[function] == ability]
     return any(re.search(rf"\b{function}\(", text) for function in functions)

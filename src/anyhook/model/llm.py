@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from anyhook.model.llm_types import GenerationConfig as GenerationConfig
     from anyhook.model.llm_types import LLMRequest as LLMRequest
     from anyhook.model.llm_types import LLMResponse as LLMResponse
-    from anyhook.model.llm_types import Message as Message
+    from anyhook.model.llm_types import ModelMessage as ModelMessage
     from anyhook.model.llm_types import ToolConfig as ToolConfig
 else:
 
@@ -80,12 +80,12 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
     return merged  # type: ignore[return-value]
 
 
-def only_instructions(messages: Iterable[Message]) -> bool:
+def only_instructions(messages: Iterable[ModelMessage]) -> bool:
     """Return whether messages are additional instructions instead of a conversation."""
     return {message.get("role") for message in messages} == {"system"}
 
 
-def _merge_messages(base: object, override: list[Message]) -> list[Message]:
+def _merge_messages(base: object, override: list[ModelMessage]) -> list[ModelMessage]:
     if not only_instructions(override) or not isinstance(base, list):
         return override
     roles = [message.get("role") if isinstance(message, dict) else None for message in base]

@@ -27,7 +27,7 @@ class ToolConfig(TypedDict, total=False):
     allowedFunctionNames: list[str]
 
 
-class Message(TypedDict):
+class ModelMessage(TypedDict):
     """One turn; `content` is text, or a list of typed parts if there are non-text parts."""
 
     role: Literal["user", "model", "system"]
@@ -38,7 +38,7 @@ class LLMRequest(TypedDict, total=False):
     """A request to the model."""
 
     model: str
-    messages: list[Message]
+    messages: list[ModelMessage]
     config: GenerationConfig
     toolConfig: ToolConfig
 
@@ -70,7 +70,7 @@ class LLMResponse(TypedDict, total=False):
 NAMES = (
     "GenerationConfig",
     "ToolConfig",
-    "Message",
+    "ModelMessage",
     "LLMRequest",
     "Content",
     "Candidate",

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BLANKS = frozenset("\n\t ")
-MARK = "\N{REPLACEMENT CHARACTER}"
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 """What `mask` writes for an invisible character."""
 MAX_VALUE_WIDTH = 100
 """Characters of a value that `shorten` shows."""
@@ -41,7 +41,7 @@ def mask(text: str) -> str:
     masked: list[str] = []
     for character in text:
         is_invisible = character in "\n\t" or printable(character) != character
-        masked.append(MARK if is_invisible else character)
+        masked.append(REPLACEMENT if is_invisible else character)
     return "".join(masked)
 
 

@@ -13,7 +13,7 @@ import time
 
 from anyhook.processes.exit_watch import reap, watch_exit
 from anyhook.processes.result import REPLY_LIMIT, KeptOutput, ProcessResult
-from anyhook.processes.tree import MARK, POLL, ProcessTree
+from anyhook.processes.tree import POLL, RUN_VARIABLE, ProcessTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Child:
         self._status: int | None = None
         self._unsent = memoryview(stdin)
         self._tree = ProcessTree(env)
-        env = {**env, MARK: self._tree.variable}
+        env = {**env, RUN_VARIABLE: self._tree.variable}
         child_ends, own_ends = _open_pipes()
         try:
             self.pid = self._tree.leader = spawn(argv, env, child_ends)

@@ -122,18 +122,18 @@ class KeptOutput:
 
 
 def descriptor_budget(
-    wanted: int, *, each: int = DESCRIPTORS, spare: int = SPARE_DESCRIPTORS
+    maximum: int, *, each: int = DESCRIPTORS, spare: int = SPARE_DESCRIPTORS
 ) -> int:
     """Return how many things may be open at once under the limit of open files.
 
-    `wanted` is the upper bound, `each` the descriptors of one thing (by default of a command), and
+    It is at most `maximum`. `each` are the descriptors of one thing (by default of a command), and
     `spare` the descriptors for everything else.
     """
     if os.name != "posix":
-        return wanted
+        return maximum
     import resource
 
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
-        return wanted
-    return max(1, min(wanted, (soft - spare) // each))
+        return maximum
+    return max(1, min(maximum, (soft - spare) // each))

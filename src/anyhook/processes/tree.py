@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-MARK = "ANYHOOK_RUN"
+RUN_VARIABLE = "ANYHOOK_RUN"
 """The variable that holds the mark; inside a hook of a hook it holds the marks of both."""
 POLL = 0.02
 """Seconds between two looks for processes that were killed: they take a moment to disappear."""
@@ -51,7 +51,7 @@ class ProcessTree:
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._mark = os.urandom(8).hex()
-        outer = environ.get(MARK)
+        outer = environ.get(RUN_VARIABLE)
         self.variable = f"{outer}.{self._mark}" if outer else self._mark
         self.leader = -1
         self._seen: dict[int, Process] = {}

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from anyhook.sandbox.world import Places
 
 MAX_PROJECT_SIZE = 256 * 1024 * 1024
-# Bytes of a home directory. Files above the second limit are transcripts and caches.
+"""Bytes of a project that is copied."""
 MAX_HOME_SIZE = 32 * 1024 * 1024
+"""Bytes of a home directory that are copied."""
 MAX_HOME_FILE_SIZE = 1024 * 1024
+"""Bytes of a file of a home directory that is copied; larger ones are transcripts and caches."""
 LINKED_DIRECTORIES = frozenset({"node_modules", ".venv", "venv", ".tox"})
 """Directories of packages, which hooks may need and which are large."""
 SKIPPED_DIRECTORIES = frozenset({"__pycache__"})

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from anyhook.server.responder import Responder
 
-LIMIT = 16 * 1024 * 1024
+MAX_PAYLOAD_SIZE = 16 * 1024 * 1024
 """Bytes of a payload that are read."""
 DIGITS = 20
 """Digits of a declared length that are parsed: a longer number is too large in any case."""
@@ -292,14 +292,16 @@ def _check_headers(token: str | None, headers: Headers) -> None:
 
 
 async def _read_payload(request: Request) -> dict[str, Any]:
-    too_large = HTTPException(413, f"the event is larger than {LIMIT:,} bytes; send less of it")
+    too_large = HTTPException(
+        413, f"the event is larger than {MAX_PAYLOAD_SIZE:,} bytes; send less of it"
+    )
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared[:DIGITS]) > LIMIT:
+    if declared.isdecimal() and int(declared[:DIGITS]) > MAX_PAYLOAD_SIZE:
         raise too_large
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > LIMIT:
+        if len(body) > MAX_PAYLOAD_SIZE:
             raise too_large
     try:
         payload, _ = parse_event(body.decode("utf-8-sig", "replace"))

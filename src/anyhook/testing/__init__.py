@@ -28,6 +28,7 @@ from anyhook.authoring.load import load_hooks as load_hooks
 from anyhook.testing.events import make_event as make_event
 from anyhook.testing.events import make_payload as make_payload
 from anyhook.testing.examples import ExampleResult as ExampleResult
+from anyhook.testing.examples import ExampleStatus as ExampleStatus
 from anyhook.testing.examples import run_examples as run_examples
 from anyhook.testing.running import HookRun as HookRun
 from anyhook.testing.running import run_hook as run_hook
@@ -35,6 +36,7 @@ from anyhook.testing.running import run_hook as run_hook
 __all__ = [
     "CODING_AGENTS",
     "ExampleResult",
+    "ExampleStatus",
     "HookRun",
     "load_hooks",
     "make_event",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from traceback import TracebackException
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,14 +30,24 @@ if TYPE_CHECKING:
     from anyhook.testing.running import HookRun
 
 
+class ExampleStatus(StrEnum):
+    """What came of an example for one agent."""
+
+    OK = "ok"
+    DEGRADED = "degraded"
+    """The agent cannot do what the hook asks for, and something else was done."""
+    FAILED = "failed"
+    ABSENT = "absent"
+    """The agent has no such event or tool."""
+
+
 class ExampleResult(Record, kw_only=False):
     """The result of one example for one agent.
 
     Attributes:
         example: The example.
         agent: Name of the agent.
-        status: `ok`; `degraded` if the agent cannot do what the hook asks for and something else
-            was done; `failed`; `absent` if the agent has no such event or tool.
+        status: What came of it.
         got: What was answered; what the agent lacks if the example is absent.
         notes: What was done instead, or what went wrong.
         run: The run; `None` if there was none, or it crashed.
@@ -45,7 +56,7 @@ class ExampleResult(Record, kw_only=False):
 
     example: Example
     agent: str
-    status: str
+    status: ExampleStatus
     got: str
     notes: tuple[str, ...] = ()
     run: HookRun | None = None
@@ -117,7 +128,7 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
     """Run one example for one agent. A crash or a timeout of the hook is a failed result."""
     missing = missing_in(get_agent(agent), example.event, example.fields.get("tool_name"))
     if missing is not None:
-        return ExampleResult(example, agent, "absent", missing)
+        return ExampleResult(example, agent, ExampleStatus.ABSENT, missing)
     try:
         run = run_in_time(hooks, example, agent)
     except KeyboardInterrupt:
@@ -131,7 +142,9 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
                 del formatted.stack[:number]
                 break
         traceback = "".join(formatted.format())
-        return ExampleResult(example, agent, "failed", "crash", (note,), traceback=traceback)
+        return ExampleResult(
+            example, agent, ExampleStatus.FAILED, "crash", (note,), traceback=traceback
+        )
     return _judge(example, agent, run)
 
 
@@ -143,7 +156,7 @@ def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
     texts = (answer.reason, answer.stop_reason, answer.context, answer.system_message, tool_input)
     if example.says and example.says not in " ".join(text for text in texts if text):
         notes = (f"it does not say {example.says!r}", *run.notes)
-        return ExampleResult(example, agent, "failed", got, notes, run)
+        return ExampleResult(example, agent, ExampleStatus.FAILED, got, notes, run)
     # What the agent cannot do on the event is not held against the example. What the hook's own
     # answer prevents, as a denial does with context, is.
     is_possible = not run.notes
@@ -152,8 +165,8 @@ def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
         is_possible = level in (Support.YES, Support.UNDOCUMENTED)
     if is_possible and not is_expected(example.expect, answer):
         notes = (f"expected {example.expect}", *run.notes)
-        return ExampleResult(example, agent, "failed", got, notes, run)
-    status = "degraded" if run.notes else "ok"
+        return ExampleResult(example, agent, ExampleStatus.FAILED, got, notes, run)
+    status = ExampleStatus.DEGRADED if run.notes else ExampleStatus.OK
     return ExampleResult(example, agent, status, got, run.notes, run)
 
 
@@ -190,7 +203,7 @@ def _denies_again(hooks: Hooks, example: Example, agents: Sequence[str]) -> bool
         if example.event in get_agent(agent).by_canonical:
             fields = {**example.fields, STOP_FLAG: True}
             again = example.replace(fields=fields, expect="deny", says="")
-            return run_example(hooks, again, agent).status == "ok"
+            return run_example(hooks, again, agent).status is ExampleStatus.OK
     return False
 
 

@@ -120,12 +120,12 @@ class ExampleItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the example; skip it if the agent has no such event or tool."""
-        from anyhook.testing.examples import run_example
+        from anyhook.testing.examples import ExampleStatus, run_example
 
         result = run_example(self.hooks, self.example, self.agent)
-        if result.status == "absent":
+        if result.status is ExampleStatus.ABSENT:
             pytest.skip(f"{result.agent} has {result.got}")
-        if result.status == "failed":
+        if result.status is ExampleStatus.FAILED:
             notes = "; ".join(result.notes)
             raise AssertionError(
                 f"{self.example.place}: expected {self.example.expect}, got {result.got}: {notes}\n"

@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 from contextlib import closing, suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,20 +73,30 @@ class ServerInfo(Record):
     is_stale: bool = False
 
 
+class ServerEnd(StrEnum):
+    """How a server ended."""
+
+    STOPPED = "stopped"
+    KILLED = "killed"
+    """It did not end by itself."""
+    SILENT = "silent"
+    """There was nothing to end."""
+
+
 class StopResult(Record):
     """How a server ended.
 
     Attributes:
         base: The path of its socket without the suffix.
         pid: Its process; `None` if there was none.
-        how: `stopped`; `killed`, because it did not end; or `silent`: there was nothing to end.
+        how: How it ended.
         problem: Why it was silent.
         busy: The hook files that were running when it was killed.
     """
 
     base: str
     pid: int | None
-    how: str
+    how: ServerEnd
     problem: str = ""
     busy: tuple[str, ...] = ()
 
@@ -217,21 +228,21 @@ def stop_server(
     except NoReplyError as error:
         return _stop_silent(base, error, timeout, on_wait)
     except ProcessLookupError:
-        return StopResult(base=base, pid=None, how="silent", problem="it has just ended")
+        return StopResult(base=base, pid=None, how=ServerEnd.SILENT, problem="it has just ended")
     with closing(process):
         try:
             status = ask(base, STOP)
         except NoReplyError as error:
             return _stop_silent(base, error, timeout, on_wait)
         if process.end(timeout, on_wait):
-            return StopResult(base=base, pid=process.pid, how="stopped")
+            return StopResult(base=base, pid=process.pid, how=ServerEnd.STOPPED)
     running = [int(pid) for pid in status["running"]]
     for pid in running:
         with suppress(ProcessLookupError, PermissionError):
             if os.getpgid(pid) == pid:
                 os.killpg(pid, signal.SIGKILL)
     hooks = (str(status["hook"]),) if running else ()
-    return StopResult(base=base, pid=process.pid, how="killed", busy=hooks)
+    return StopResult(base=base, pid=process.pid, how=ServerEnd.KILLED, busy=hooks)
 
 
 def _stop_silent(
@@ -239,14 +250,15 @@ def _stop_silent(
 ) -> StopResult:
     """End a server that does not reply."""
     if error.pid is None or not _is_server(error.pid, base):
-        return StopResult(base=base, pid=None, how="silent", problem=str(error))
+        return StopResult(base=base, pid=None, how=ServerEnd.SILENT, problem=str(error))
     try:
         process = _Process(error.pid)
     except ProcessLookupError:
-        return StopResult(base=base, pid=None, how="silent", problem="it has just ended")
+        return StopResult(base=base, pid=None, how=ServerEnd.SILENT, problem="it has just ended")
     with closing(process):
         process.send(signal.SIGTERM)
-        how = "stopped" if process.end(timeout, on_wait) else "killed"
+        has_ended = process.end(timeout, on_wait)
+        how = ServerEnd.STOPPED if has_ended else ServerEnd.KILLED
     return StopResult(base=base, pid=process.pid, how=how)
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MessageT = TypeVar("MessageT", bound=BaseMessage)
 
-MARK = "anyhook"
+NOTICE_KEY = "anyhook"
 NOTICE = "notice"
 """Value of `additional_kwargs["anyhook"]` of a message for the user that the model never gets."""
 MESSAGE_TYPES: dict[str, type[BaseMessage]] = {"model": AIMessage, "system": SystemMessage}
@@ -70,12 +70,12 @@ REPEATING_MEMBERS = ("reasoning_content", "reasoning", "parsed")
 
 def notice(text: str) -> AIMessage:
     """Return a message for the user in the agent's place; the model never gets it."""
-    return AIMessage(content=text, additional_kwargs={MARK: NOTICE})
+    return AIMessage(content=text, additional_kwargs={NOTICE_KEY: NOTICE})
 
 
 def is_notice(message: BaseMessage) -> bool:
     """Return whether a message is for the user only."""
-    return message.additional_kwargs.get(MARK) == NOTICE
+    return message.additional_kwargs.get(NOTICE_KEY) == NOTICE
 
 
 def unanswered_prompt(messages: Sequence[BaseMessage]) -> list[HumanMessage]:
