@@ -22,7 +22,6 @@ from anyhook.agents.encode import encode_answer
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import decode_any_form
 from anyhook.authoring.degrade import fit_decision
-from anyhook.authoring.functions import check_timeout
 from anyhook.engine.absent import (
     HookState,
     check_required,
@@ -35,6 +34,7 @@ from anyhook.engine.combine import combine
 from anyhook.engine.dead_matchers import check_matcher, check_never_matches
 from anyhook.engine.guard import SharedGuard, TrustGuard
 from anyhook.engine.host import host_diagnostics
+from anyhook.engine.host_functions import check_host_matcher, define_function
 from anyhook.engine.messages import MessageChannel
 from anyhook.engine.observers import (
     OWN_SESSIONS,
@@ -53,12 +53,8 @@ from anyhook.handlers.environment import Inheritance, Redaction
 from anyhook.handlers.kinds import get_kind
 from anyhook.handlers.services import Services
 from anyhook.handlers.session_variables import EnvFiles, SessionVariables
-from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import NO_DECISION, Decision
-from anyhook.model.definitions import HandlerSpec, HookDefinition
-from anyhook.model.diagnostics import Place
 from anyhook.model.events import Event, ToolEvent
-from anyhook.model.layers import Layer
 from anyhook.model.record import replace
 from anyhook.model.status import Status, trouble_of
 from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
@@ -76,7 +72,9 @@ if TYPE_CHECKING:
     from anyhook.engine.run import Results
     from anyhook.handlers.services import Ask, McpClient
     from anyhook.model.decisions import HandlerResult
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
     from anyhook.model.diagnostics import Diagnostic
+    from anyhook.model.layers import Layer
 
     FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
@@ -568,31 +566,14 @@ class Engine:
                 timeout is not a number of seconds.
         """
         spec = self.agent.event(event)
-        if not callable(function):
-            raise UsageError(
-                f"a hook on {event} is a function that takes the event, not {function!r}"
-            )
-        _check_matcher(spec, matcher)
-        if timeout is not None:
-            check_timeout(timeout)
-        code = getattr(function, "__code__", None)
-        # A function of C, or a callable object, has no place.
-        place = Place("<runtime>")
-        if code is not None:
-            place = Place(code.co_filename, code.co_firstlineno)
-        summary = (function.__doc__ or "").strip().partition("\n")[0]
-        handler = HandlerSpec(
-            kind="function",
-            layer=Layer.RUNTIME,
-            place=place,
-            name=name or getattr(function, "__qualname__", None),
-            function=function,
+        definition = define_function(
+            self.agent,
+            spec,
+            function,
+            matcher=matcher,
+            name=name,
+            timeout=timeout,
             threaded=threaded,
-            description=summary or None,
-            timeout=self.agent.command_timeout(spec) if timeout is None else timeout,
-        )
-        definition = HookDefinition(
-            spec.canonical, Layer.RUNTIME, place, matcher, sequential=False, handlers=(handler,)
         )
         # A host may have tools of any name: the first call of one shows whether a matcher is dead.
         if spec.subject != "tool_name":
@@ -600,7 +581,7 @@ class Engine:
             if problem is not None:
                 self.messages.report([problem])
         self.define(definition)
-        return handler
+        return definition.handlers[0]
 
     def register_file(self, path: str | os.PathLike[str]) -> tuple[HandlerSpec, ...]:
         """Let the functions of a hook file decide events, in this process.
@@ -643,7 +624,7 @@ class Engine:
         """
         if not isinstance(event, str):
             raise UsageError(f'name the event, like @engine.on("before_tool"), not {event!r}')
-        _check_matcher(self.agent.event(event), matcher)
+        check_host_matcher(self.agent.event(event), matcher)
 
         def decorate(function: FunctionT) -> FunctionT:
             self.register(event, function, matcher=matcher, **options)
@@ -893,18 +874,3 @@ def _check_options(
         raise UsageError(f"warm is True or False, not {warm!r}; see also Engine.register_file")
     if on_message is not None and not callable(on_message):
         raise UsageError(f"on_message is a function that takes a text, not {on_message!r}")
-
-
-def _check_matcher(spec: EventSpec, matcher: object) -> None:
-    """Check a matcher that the host gives: a guard that matches nothing would never run.
-
-    Raises:
-        UsageError: If it is not text or no valid pattern.
-    """
-    if matcher is None:
-        return
-    if not isinstance(matcher, str):
-        raise UsageError(f'matcher is a text, like "write_file|edit", not {matcher!r}')
-    problem = compile_matcher(matcher, spec.matcher_style).problem
-    if problem:
-        raise UsageError(f"the matcher {matcher!r} on {spec.wire} is not a pattern: {problem}")
