@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import weakref
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -43,6 +44,8 @@ class Warm:
         self.root = root
         self.client = client
         self.runtime = Path(tempfile.mkdtemp(prefix="anyhook-", dir="/tmp"))  # names are short
+        # Tests that start no worker of their own do not close it.
+        weakref.finalize(self, shutil.rmtree, self.runtime, ignore_errors=True)
         self.env = {
             **os.environ,
             "ANYHOOK_RUNTIME_DIR": str(self.runtime),
