@@ -7,7 +7,7 @@ import pytest
 from anyhook import BeforeTool, SyncEngine, ask, deny
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.output import decode_reply
-from anyhook.testing import run_hook
+from anyhook.testing import make_payload, run_hook
 
 HEADER = """
 from anyhook.authoring import Hooks, ask, context, deny, stop
@@ -234,3 +234,35 @@ def test_the_reply_of_an_engine_keeps_a_question(load, agent):
     answer, _ = decode_reply(get_agent(agent), rules, spec, decision.results[0].handler, reply)
 
     assert answer.outcome in {"ask", "deny"}
+
+
+@pytest.mark.parametrize(
+    ("agent", "rules", "event"),
+    [
+        ("copilot", "documented", "permission_request"),
+        ("terminai", "observed", "before_tool"),
+        ("claude", "documented", "before_tool"),
+    ],
+)
+def test_a_function_that_allows_cancels_no_question_of_its_file(
+    hook_file, load, agent, rules, event
+):
+    body = f"""
+from anyhook.authoring import allow
+
+@hooks.{event}
+def first(event):
+    return ask("sure?")
+
+@hooks.{event}
+def second(event):
+    return allow(approve=True)
+"""
+    engine = load(agent, rules)
+    engine.engine.register_file(hook_file(body))
+    payload = make_payload(event, agent=agent, tool="shell", input={"command": "ls"})
+
+    decision = engine.dispatch(engine.engine.decode(payload)[0])
+
+    assert decision.outcome == "ask"
+    assert not decision.approve

@@ -67,7 +67,12 @@ def _take_last(_spec: EventSpec, draft: DecisionDraft, results: list[HandlerResu
     """Take the last verdict, so that an allowance cancels a denial before it."""
     last_verdict = _last_with(results, "outcome")
     if last_verdict is not None:
-        _set_outcome(draft, [last_verdict], last_verdict.answer.outcome)
+        deciding = [last_verdict]
+        hook_file = last_verdict.handler.hook_file
+        if hook_file:
+            # The functions of a file give one verdict, as when an agent runs the file.
+            deciding = [result for result in results if result.handler.hook_file == hook_file]
+        _set_outcome(draft, deciding, strongest_outcome(result.answer for result in deciding))
     last_stop = _last_with(results, "stop")
     if last_stop is not None and last_stop.answer.stop:
         _set_stop(draft, [last_stop])
