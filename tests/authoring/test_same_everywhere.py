@@ -7,6 +7,7 @@ import pytest
 from anyhook import BeforeTool, SyncEngine, ask, deny
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.output import decode_reply
+from anyhook.authoring import stop
 from anyhook.testing import make_payload, run_hook
 
 HEADER = """
@@ -266,3 +267,20 @@ def second(event):
 
     assert decision.outcome == "ask"
     assert not decision.approve
+
+
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_the_reply_of_an_engine_keeps_a_stop_of_a_permission(hook_file, load, agent):
+    if "permission_request" not in get_agent(agent).by_canonical:
+        pytest.skip("the agent has no such event")
+    engine = load(agent)
+    engine.engine.register("permission_request", lambda _event: stop("end"))
+    payload = make_payload("permission_request", agent=agent, tool="shell", input={"command": "ls"})
+    event, _ = engine.engine.decode(payload)
+
+    decision = engine.dispatch(event)
+    reply = engine.engine.reply(event, decision)
+    rules, spec = get_agent(agent).documented, get_agent(agent).event("permission_request")
+    answer, _ = decode_reply(get_agent(agent), rules, spec, decision.results[0].handler, reply)
+
+    assert answer.outcome == "deny" or answer.stop

@@ -36,8 +36,8 @@ SAME_EFFECT = ""
 LOST = "it reaches neither the agent nor the user"
 """What happens to a text that can be passed to neither the agent nor the user."""
 LEFT_OUT = "it is left out"
-VERDICTS = frozenset({"ask", "defer", "deny", "stop"})
-"""Abilities that keep an event from happening."""
+INTERRUPTS = frozenset({"interrupt", "denied_interrupt"})
+"""Kinds of members that stop the agent only next to a denial."""
 
 
 class UnsupportedError(UsageError):
@@ -96,10 +96,8 @@ def fit_decision(agent: AgentSpec, event: Event, decision: Decision) -> tuple[An
     """
     answer = answer_of(decision)
     notes: list[str] = []
-    for ability in VERDICTS.intersection(abilities_of(answer)):
-        if support(agent, event.name, ability) is Support.NO:
-            answer, notes = fit(agent, event, answer)
-            break
+    if any(_is_lost(agent, event, ability) for ability in abilities_of(answer)):
+        answer, notes = fit(agent, event, answer)
     request = getattr(event, "llm_request", None)
     if answer.tool_config is not None and isinstance(request, dict):
         from anyhook.model.llm import like_tool_config
@@ -107,6 +105,15 @@ def fit_decision(agent: AgentSpec, event: Event, decision: Decision) -> tuple[An
         tool_config: Any = like_tool_config(answer.tool_config, request.get("toolConfig"))
         answer = answer.replace(tool_config=tool_config)
     return answer, notes
+
+
+def _is_lost(agent: AgentSpec, event: Event, ability: str) -> bool:
+    """Return whether an ability keeps an event from happening, and no reply has a word for it."""
+    if ability == "stop":
+        members = agent.written_fields(event.name)
+        kinds = {member.kind for member in members if member.field == "stop"}
+        return kinds <= INTERRUPTS
+    return ability in {"ask", "defer", "deny"} and support(agent, event.name, ability) is Support.NO
 
 
 def _without_what_denial_drops(
