@@ -284,3 +284,24 @@ def test_the_reply_of_an_engine_keeps_a_stop_of_a_permission(hook_file, load, ag
     answer, _ = decode_reply(get_agent(agent), rules, spec, decision.results[0].handler, reply)
 
     assert answer.outcome == "deny" or answer.stop
+
+
+def test_functions_of_another_module_belong_to_the_file_too(hook_file, load, tmp_path, monkeypatch):
+    guard = 'from anyhook.authoring import deny\ndef guard(event):\n    return deny("rm")\n'
+    (tmp_path / "shared_guard.py").write_text(guard)
+    monkeypatch.syspath_prepend(tmp_path)
+    body = """
+from shared_guard import guard
+
+hooks.before_tool("shell")(guard)
+
+@hooks.before_tool("shell")
+def never(event):
+    return deny("never")
+"""
+    engine = load("gemini", "observed")
+    engine.engine.register_file(hook_file(body))
+
+    decision = engine.dispatch(call_of(engine))
+
+    assert [str(result.status) for result in decision.results] == ["ran", "skipped"]

@@ -81,7 +81,7 @@ def _handler(
         options={"subjects": function.subjects} if function.subjects else {},
         on_failure="block" if hooks.on_crash == "deny" else "continue",
         shadow=hooks.shadow,
-        hook_file=function.file,
+        hook_file=hooks.functions[0].file,  # another function may stand in an imported module
     )
 
 
