@@ -21,7 +21,7 @@ _PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 """A permission rule, `Bash(git *)`: as a matcher it is a pattern that matches nothing."""
 
 _WORDS = re.compile(r"[\w|]+")
-"""A pattern of words, whose evaluation takes no time, whoever has written it."""
+"""A pattern of words, which is fast to evaluate, so a project that is not trusted may have it."""
 
 
 def check_matcher(

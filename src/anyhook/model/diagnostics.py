@@ -195,9 +195,9 @@ class Diagnostic(Record, kw_only=False):
         place: The position of the problem, if it has one.
         severity: Usually the severity of the code.
         handler: Label of the handler that the problem is about, if any.
-        subject: What tells the problem from others with the same code, place and handler, where
-            the message differs between two reports of one problem: it holds process ids, counts,
-            or what a hook printed. Otherwise `None`, and the message does.
+        subject: Identifies the problem among those with the same code, place and handler, if two
+            reports of it may have different messages: with process ids, counts, or what a hook
+            printed. `None` if the message identifies it.
     """
 
     code: str
