@@ -129,11 +129,8 @@ def probe(
             keep_probe(directory, report)
     is_broken = any(report.is_broken for report in reports)
     is_untried = [bool(report.missing) for report in reports]
-    if agents:
-        lacks_agent = any(is_untried)
-    else:
-        # The user named no agent, so it is enough to try one of those with hooks here.
-        lacks_agent = bool(reports) and all(is_untried)
+    # If the user names no agent, it is enough to try one of those with hooks here.
+    lacks_agent = any(is_untried) if agents else bool(reports) and all(is_untried)
     failed = is_broken or lacks_agent
     if as_json:
         print_json(_report_json(directory, reports, failed=failed))
