@@ -17,6 +17,7 @@ from anyhook.backtest.report import BacktestComparison, compare
 from anyhook.backtest.results import Decided, Result
 from anyhook.backtest.sources import crash_text, shown_text
 from anyhook.errors import UsageError
+from anyhook.history.merge import merge_decisions
 from anyhook.history.replay import (
     PastDecision,
     count_events_of_versions,
@@ -24,7 +25,6 @@ from anyhook.history.replay import (
     past_decisions,
     versions_by_file,
 )
-from anyhook.model.answers import STRENGTH
 from anyhook.model.record import replace
 
 if TYPE_CHECKING:
@@ -115,18 +115,17 @@ def recorded_baseline(
 
 
 def _decided(past: PastDecision) -> Decided:
-    """Return a decision; of several answers of one hook file, the strongest verdict counts."""
-    fields: dict[str, Any] = {}
-    ranks = {str(outcome): rank for outcome, rank in STRENGTH.items()}
-    for answer in sorted(past.answers, key=lambda answer: ranks.get(answer.get("outcome", ""), 0)):
-        fields |= answer
+    """Return a decision; several answers of one hook file are combined."""
+    fields: dict[str, Any] | None = None
+    for answer in past.answers:
+        fields = merge_decisions(past.event, fields, answer)
     return Decided(
         str(past.event_id),
         past.session,
         past.event,
         past.tool,
         shown_text(past.payload),
-        fields,
+        fields or {},
         past.hooks,
         crash=crash_text(past.error) if past.error else "",
     )

@@ -27,10 +27,8 @@ from anyhook.model.text import count_of, printable
 from anyhook.redteam.covered import SOURCES, Coverage, cover, read_report
 from anyhook.redteam.mutants import OPERATORS, Mutant, mutants_of
 from anyhook.redteam.trials import (
-    KILLED,
-    NOT_TRIED,
-    SURVIVED,
     Kept,
+    MutantStatus,
     Noticed,
     TrialPlan,
     TriedMutant,
@@ -200,8 +198,8 @@ def mutate_hook_file(
         is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
     results = [TriedMutant(mutant, kept.results.get(key_of(plan, mutant))) for mutant in mutants]
     counts = Counter([result.status for result in results])
-    tried = len(mutants) - counts[NOT_TRIED]
-    share = counts[KILLED] / tried if tried else 1.0
+    tried = len(mutants) - counts[MutantStatus.NOT_TRIED]
+    share = counts[MutantStatus.KILLED] / tried if tried else 1.0
     is_ok = min_killed is None or share >= min_killed
     if as_json:
         print_json(
@@ -211,7 +209,7 @@ def mutate_hook_file(
                 "kept": str(kept.path),
                 "mutants": len(mutants),
                 "tried": tried,
-                "killed": counts[KILLED],
+                "killed": counts[MutantStatus.KILLED],
                 "results": [_result_json(result, source, file.name) for result in results],
             }
         )
@@ -258,9 +256,11 @@ def _print_mutants(out: Console, file: Path, source: str, results: Sequence[Trie
             [result.status for result in results if result.mutant.operator == operator.name]
         )
         total += counts
-        tried = counts[KILLED] + counts[SURVIVED]
+        tried = counts[MutantStatus.KILLED] + counts[MutantStatus.SURVIVED]
         if tried:
-            table.add_row(operator.name, str(tried), str(counts[KILLED]), operator.what)
+            table.add_row(
+                operator.name, str(tried), str(counts[MutantStatus.KILLED]), operator.what
+            )
     out.print(table)
     for result in results:
         mutant, noticed = result
@@ -275,10 +275,10 @@ def _print_mutants(out: Console, file: Path, source: str, results: Sequence[Trie
             out.print(Text(f"  {printable(noticed.proposal)}", style=GOOD), soft_wrap=True)
         else:
             out.print("No call was found on which it decides differently.", style=QUIET)
-    tried = total[KILLED] + total[SURVIVED]
-    text = f"\n{name}: {total[KILLED]} of {count_of(tried, 'change')} noticed"
-    if total[NOT_TRIED]:
-        text += f"; {total[NOT_TRIED]} not tried, the next run continues there"
+    tried = total[MutantStatus.KILLED] + total[MutantStatus.SURVIVED]
+    text = f"\n{name}: {total[MutantStatus.KILLED]} of {count_of(tried, 'change')} noticed"
+    if total[MutantStatus.NOT_TRIED]:
+        text += f"; {total[MutantStatus.NOT_TRIED]} not tried, the next run continues there"
     out.print(text)
 
 

@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from anyhook.authoring.load import load_hooks
 from anyhook.errors import AnyhookError, RunEndedError, UsageError
 from anyhook.redteam.compared_calls import calls_to_compare
 from anyhook.sandbox.sandbox import Sandbox
-from anyhook.testing.examples import describe_answer, run_example
+from anyhook.testing.examples import ExampleStatus, describe_answer, run_example
 from anyhook.testing.running import run_on_example
 
 if TYPE_CHECKING:
@@ -34,10 +35,20 @@ LIMIT = 60.0
 """Seconds for all tests of one changed file, and for all calls on which it is compared."""
 TESTING, COMPARING = range(2)
 """The steps of a process that tries a changed file."""
-FAILED = "failed"
-KILLED, SURVIVED, NOT_TRIED = "killed", "survived", "not tried"
+PASSED = (ExampleStatus.OK, ExampleStatus.DEGRADED)
+CRASHED = "crashed"
+"""The answer to a call at which the hook file crashes; it is not compared."""
 MIN_REPEATED = 20
 """Characters from which on a text of one character is written as a product."""
+
+
+class MutantStatus(StrEnum):
+    """What came of a changed file."""
+
+    KILLED = "killed"
+    """A test noticed the change."""
+    SURVIVED = "survived"
+    NOT_TRIED = "not tried"
 
 
 class PassedTest(NamedTuple):
@@ -65,11 +76,11 @@ class TriedMutant(NamedTuple):
     noticed: Noticed | None
 
     @property
-    def status(self) -> str:
-        """`killed` if a test noticed the change, else `survived`, or `not tried`."""
+    def status(self) -> MutantStatus:
+        """Whether a test noticed the change."""
         if self.noticed is None:
-            return NOT_TRIED
-        return KILLED if self.noticed.by else SURVIVED
+            return MutantStatus.NOT_TRIED
+        return MutantStatus.KILLED if self.noticed.by else MutantStatus.SURVIVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +118,9 @@ def plan_trials(
     failed: list[tuple[str, str]] = []
     for number, agent, status in results:
         example = examples[number]
-        if status in ("ok", "degraded"):
+        if status in PASSED:
             tests.append(PassedTest(example, agent))
-        elif status == FAILED and number < len(examples) - len(more):
+        elif status is ExampleStatus.FAILED and number < len(examples) - len(more):
             failed.append((example.place, agent))
     calls = tuple(calls_to_compare(path.read_text(encoding="utf-8"), examples))
     answers = sandbox.run(answer_calls, inside, tests, calls)
@@ -211,14 +222,14 @@ def _try(sandbox: Sandbox, plan: TrialPlan, mutant: Mutant) -> Noticed:
 
 def run_tests(
     _run: SandboxRun, path: str, agents: Sequence[str], more: Sequence[Example]
-) -> tuple[list[Example], list[tuple[int, str, str]]]:
+) -> tuple[list[Example], list[tuple[int, str, ExampleStatus]]]:
     """Run examples and cases against a hook file, as a function of a sandbox.
 
     Returns all examples, those of the file first; and number, agent and status of each result.
     """
     hooks = load_hooks(path)
     examples = [*hooks.examples, *more]
-    results: list[tuple[int, str, str]] = []
+    results: list[tuple[int, str, ExampleStatus]] = []
     # The first agent notices most; the others take as long again.
     for agent in dict.fromkeys(chain(agents, *(example.agents for example in examples))):
         for number, example in enumerate(examples):
@@ -250,12 +261,12 @@ def try_mutant(run: SandboxRun, path: str, source: str, plan: TrialPlan) -> Noti
     Path(path).write_text(source, encoding="utf-8")
     hooks = load_hooks(path)
     for example, agent in plan.tests:
-        if run_example(hooks, example, agent).status == FAILED:
+        if run_example(hooks, example, agent).status is ExampleStatus.FAILED:
             return Noticed(f"{example.place} ({agent})")
     run.begin(COMPARING, LIMIT)
     agent = plan.tests[0].agent
     for call, answer in zip(plan.calls, plan.answers, strict=True):
-        if answer != FAILED and _answer(hooks, call, agent) != answer:
+        if answer != CRASHED and _answer(hooks, call, agent) != answer:
             return Noticed(proposal=_example_line(call, answer))
     return Noticed()
 
@@ -267,7 +278,7 @@ def _answer(hooks: Hooks, call: Example, agent: str) -> str:
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - a failure of the hook is an answer
-        return FAILED
+        return CRASHED
     return describe_answer(run.answer).partition(",")[0]
 
 
