@@ -121,12 +121,13 @@ class Engine:
         output_limit: int,
         warm: bool,
         services: Services,
+        required: bool | frozenset[str] = False,
         detected: tuple[Diagnostic, ...] = (),
         on_message: Callable[[str], object] | None = None,
     ) -> None:
         self.messages = MessageChannel(on_message)
-        self.required: bool | frozenset[str] = False
-        self._has_checked_required = True
+        self.required = required
+        self._has_checked_required = required is False
         self._detected = detected
         self.agent = agent
         self.rules = agent.rules(rules)
@@ -246,6 +247,7 @@ class Engine:
             output_limit=output_limit,
             warm=warm,
             services=services,
+            required=required_events(require, spec),
             detected=choice.diagnostics,
             on_message=on_message,
         )
@@ -256,8 +258,7 @@ class Engine:
             engine.add_observer(Recorder(engine.project_dir, variables))
         for observer in observers:
             engine.add_observer(observer)
-        engine.required = required_events(require, spec)
-        if engine.required is not False:
+        if not engine._has_checked_required:
             engine._check_required()
         return engine
 
