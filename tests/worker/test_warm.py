@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.testing import make_payload
 from tests.waiting import until
 from tests.warm import WRITE, Warm, is_running
 
@@ -619,12 +621,55 @@ def test_the_command_of_the_package_reaches_the_same_server(warm):
 
 @pytest.mark.slow
 def test_every_agent_is_served_by_the_same_file(warm):
-    from anyhook.testing import make_payload
-
     path = warm.hook(SAYS + "    return deny('no')")
     for agent in ("gemini", "claude", "terminai"):
         payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
         assert warm.warm(path, payload=payload) == warm.cold(path, payload=payload)
+
+
+IMPORTS = """
+import os
+import sys
+from anyhook.authoring import replace_result
+names, server = [], os.getpid()
+
+def note(what, args):
+    if what == "import" and os.getpid() != server:
+        names.append(args[0])
+
+sys.addaudithook(note)
+
+@hooks.before_tool
+@hooks.after_tool
+@hooks.before_prompt
+def read(event):
+    for name in dir(event):
+        value = getattr(event, name, None)
+        if name in {"contacts", "deletes", "reads", "runs", "writes"}:
+            value("src/*.py")
+    return replace_result("nothing") if event.name == "after_tool" else deny("no")
+
+import atexit
+atexit.register(lambda: print("imported:", names, file=sys.stderr))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_a_warm_event_imports_nothing(warm, agent):
+    """A child would import it again at each event, which takes longer than the event."""
+    path = warm.hook(IMPORTS)
+    for event, fields in {
+        "before_tool": {"tool": "shell", "input": {"command": "cd src && rm -rf a | tee b"}},
+        "after_tool": {"tool": "shell", "input": {"command": "ls"}},
+        "before_prompt": {"prompt": "Delete src."},
+    }.items():
+        if event in get_agent(agent).by_canonical:
+            payload = make_payload(event, agent=agent, **fields)
+
+            _, _, err = warm.warm(path, "--agent", agent, payload=payload)
+
+            assert "imported: []" in err
 
 
 @pytest.mark.slow

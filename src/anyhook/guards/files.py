@@ -11,6 +11,8 @@ Source: https://github.com/anthropics/claude-code/issues/10077
 Version: 1
 """
 
+import fnmatch
+import re
 from pathlib import Path
 
 from anyhook.authoring import Hooks, ask, deny
@@ -57,6 +59,9 @@ DISPOSABLE = [
 ]
 # Files in the project that are neither deleted nor overwritten, like "data/**" or "migrations/**".
 PROTECTED = [".git/HEAD", ".git/config", ".git/objects/**", ".git/refs/**"]
+
+# Compiled once: a warm hook is loaded once for all events.
+IS_DISPOSABLE = re.compile("|".join(map(fnmatch.translate, DISPOSABLE)))
 
 hooks = Hooks(on_crash="deny")
 hooks.about(families=["files"])
@@ -152,7 +157,7 @@ def is_disposable(target, projects):
     if project is None:
         return any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
     parts = path.relative_to(project).parts
-    return any(Path(part).match(name) for part in parts for name in DISPOSABLE)
+    return any(IS_DISPOSABLE.match(part) for part in parts)
 
 
 for denied in """

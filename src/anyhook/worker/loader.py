@@ -56,10 +56,12 @@ PRELOADED = (
     "anyhook.agents.encode",
     "anyhook.authoring.degrade",
     "anyhook.authoring.recording",
+    "anyhook.model.call_effects",
     "anyhook.model.sequence",
     "anyhook.model.session_events",
     "anyhook.model.tool_events",
     "anyhook.model.turn_events",
+    "anyhook.shell.commands",
 )
 """What an answer imports late; each child would otherwise import it again."""
 
@@ -254,13 +256,14 @@ def reset_signals() -> None:
 def preload() -> None:
     """Import what answers need."""
     from anyhook.agents import CODING_AGENTS, get_agent
+    from anyhook.agents.entry import load_object
     from anyhook.secrets.redact import find_at_once
 
     for name in PRELOADED:
         import_module(name)
     find_at_once("", "")  # compiles the expressions
     for name in CODING_AGENTS:
-        get_agent(name)
+        load_object(get_agent(name).vocabulary.tool_result_form)
 
 
 def _main_module(hook_file: str) -> ModuleType:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _decode = json.JSONDecoder().decode
 """Taken before a hook can replace functions."""
-ARGUMENTS = {"file_path": "sample", "content": "sample"}
+ARGUMENTS = {"command": "cd sample && rm -rf sample/*.py | tee sample; git push origin sample"}
 sample_hooks = Hooks()
 
 
-@sample_hooks.before_tool("shell", "write_file")
+@sample_hooks.before_tool("shell")
 def guard(event: BeforeTool) -> Answer | None:
-    """Do what most guards do: read the texts of the event, and deny it."""
-    return deny("sample") if event.text else None
+    """Do what most guards do: read the command line, and deny the call."""
+    return deny("sample") if event.deletes("/sample/**") and event.text else None
 
 
 def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[str, str]) -> bytes:
@@ -44,8 +44,8 @@ def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[st
         transcript_path="",
         cwd="/",
         timestamp="",
-        tool_name=agent.vocabulary.name("write_file") or "write_file",
-        tool_input=agent.vocabulary.arguments("write_file", ARGUMENTS),
+        tool_name=agent.vocabulary.name("shell") or "shell",
+        tool_input=agent.vocabulary.arguments("shell", ARGUMENTS),
     )
     return dump_json(encode_event(agent, event))
 
