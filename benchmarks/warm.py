@@ -15,7 +15,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from anyhook import BeforeTool, Engine
+from anyhook import BeforeTool, Engine, guards
 from anyhook.model.json import dump_json
 from anyhook.testing import make_payload
 from anyhook.worker import client
@@ -42,6 +42,8 @@ MEMORY_PAUSE = 0.1
 WARM_UP = 20.0
 """Seconds in which a worker has to come up and answer."""
 RECORDING = "native, and the event is recorded"
+SHIPPED_GUARD = Path(guards.__file__).with_name("git.py")
+READING = "native, a guard that reads the command line"
 COLD_ROUNDS = 300
 FILES = 10
 CALLS = 20
@@ -227,13 +229,21 @@ def clients(worker: Worker, scale: float) -> Section:
     """Run a warm hook as an agent does, with each of the clients, beside a program of nothing."""
     payload = claude_event()
     worker.serve(GUARD, payload)
-    before = worker.served
     runs = {
         name: _at_agents_rate(Program(argv, payload, os.environ, denied))
         for name, argv in worker.ways(GUARD).items()
     }
+    command = dump_json(
+        make_payload(
+            "before_tool", agent="claude", tool="shell", input={"command": "git reset --hard"}
+        )
+    )
+    worker.serve(SHIPPED_GUARD, command)
+    reading = Program(worker.ways(SHIPPED_GUARD)["native"], command, os.environ, denied)
+    runs[READING] = _at_agents_rate(reading)
     rounds, warmup = int(ROUNDS * scale), 5
     bare = _at_agents_rate(Program((true(),), payload, os.environ))
+    before = worker.served
     # A hook that has answered may still write to the history when the directory is removed.
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as data:
         environ = _recording_environ(Path(data))
