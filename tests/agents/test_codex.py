@@ -250,6 +250,23 @@ def test_no_reply_is_written_that_codex_drops(wire, rules):
             assert output.answer.tool_input == answer.tool_input
 
 
+@pytest.mark.parametrize("rules", ["documented", "observed"])
+@pytest.mark.parametrize(
+    "older", [{"decision": "allow"}, {"decision": "deny"}, {"decision": 3}, {"reason": 3}], ids=str
+)
+def test_a_wrong_value_drops_a_reply_also_where_it_has_no_effect(older, rules):
+    """Codex CLI 0.171.0 ran a tool that such a reply denies."""
+    newer = {"permissionDecision": "deny", "permissionDecisionReason": "no"}
+    reply = {**older, "hookSpecificOutput": {"hookEventName": "PreToolUse", **newer}}
+
+    output = decode_text(
+        CODEX, CODEX.rules(rules), CODEX.event("PreToolUse"), Handler(), json.dumps(reply)
+    )
+
+    assert output.answer.outcome is Outcome.NONE
+    assert "ignored-output" in [problem.code for problem in output.diagnostics]
+
+
 def decoded(wire):
     return decode_event(CODEX, payload({"event": wire}))
 

@@ -178,9 +178,7 @@ class _ReplyReader:
         reasons: dict[Path, str] = {}
         for item in context.agent.output_fields_of(self.event):
             value = _lookup(self.reply, item.path) if item.path[0] in self.reply else _MISSING
-            # Another member may take its effect away.
-            others = [_lookup(self.reply, path) for path in item.hidden_by]
-            if value is _MISSING or any(other not in (_MISSING, None) for other in others):
+            if value is _MISSING or self._is_hidden(item, value):
                 continue
             if value is None and item.kind not in NULL_KINDS:
                 self._read_null(item)
@@ -206,6 +204,21 @@ class _ReplyReader:
         # Two verdicts in one reply each have a reason.
         if self.verdict_parent in reasons:
             self.fields["reason"] = reasons[self.verdict_parent]
+
+    def _is_hidden(self, item: OutputField, value: Any) -> bool:
+        """Return whether another member takes the effect of a member away.
+
+        A strict agent drops the whole reply if its value is wrong all the same: that is reported.
+        """
+        others = [_lookup(self.reply, path) for path in item.hidden_by]
+        if not any(other not in (_MISSING, None) for other in others):
+            return False
+        if self.context.rules.strict and value is not None:
+            fields, verdict_parent = self.fields, self.verdict_parent
+            self.fields = {}
+            self._read_member(item, value)
+            self.fields, self.verdict_parent = fields, verdict_parent
+        return True
 
     def _read_null(self, item: OutputField) -> None:
         """Read a member that is `null`, which a strict agent may not accept."""
