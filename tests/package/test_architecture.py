@@ -294,11 +294,16 @@ def _uses_of_python(tree):
                 yield from (f"{module}.{alias.name}" for alias in node.names)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            text = ast.unparse(node)
-            root, *rest = text.split(".")
-            if root in modules_of_python and re.fullmatch(r"[\w.]+", text):
-                yield ".".join([modules_of_python[root], *rest])
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr"):
+            names = []
+            value = node
+            while isinstance(value, ast.Attribute):
+                names.insert(0, value.attr)
+                value = value.value
+            if isinstance(value, ast.Name) and value.id in modules_of_python:
+                yield ".".join([modules_of_python[value.id], *names])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id not in ("getattr", "setattr"):
+                continue
             # Of an object of Python: no attribute of ours is read in this way.
             name = node.args[1]
             if isinstance(name, ast.Constant):

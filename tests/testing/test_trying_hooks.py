@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from tests.tables import fast_for
+
 PLAIN = """
 import json, pathlib, sys
 pathlib.Path("ran").touch()
@@ -168,7 +170,7 @@ def test_pytest_shows_the_same_lines(run_pytest, hook_file):
 PASSES = f"{NEVER_RUNS}\nif __name__ == '__main__':\n    hooks.run()\n"
 
 
-@pytest.mark.parametrize("patterns", [".anyhook/*.py", "hooks/*.py\n  .anyhook/*.py"])
+@pytest.mark.parametrize("patterns", fast_for([".anyhook/*.py", "hooks/*.py\n  .anyhook/*.py"]))
 def test_pytest_runs_every_file_that_a_pattern_names_once(run_pytest, hook_file, patterns):
     hook_file(PASSES, ".anyhook/guard.py")
     hook_file(PASSES, "hooks/guard.py")
@@ -187,6 +189,7 @@ def test_pytest_runs_every_file_that_a_pattern_names_once(run_pytest, hook_file,
     assert "PASSED test_second.py::test_second" in every.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", ["hoks/*.py", "/hooks/*.py"])
 @pytest.mark.parametrize("arguments", [(), ("tests",)], ids=str)
 def test_a_pattern_that_matches_no_file_is_an_error(run_pytest, hook_file, pattern, arguments):
@@ -199,6 +202,7 @@ def test_a_pattern_that_matches_no_file_is_an_error(run_pytest, hook_file, patte
     assert f"anyhook_hooks: {pattern!r} matches no file in" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_part_of_the_tests_runs_without_the_hook_files(run_pytest, hook_file):
     hook_file(PASSES, ".anyhook/guard.py")
     hook_file("def test_first(): pass\n", "tests/test_first.py")
@@ -206,6 +210,7 @@ def test_a_part_of_the_tests_runs_without_the_hook_files(run_pytest, hook_file):
     assert "1 passed" in run_pytest("tests", patterns=".anyhook/*.py").stdout
 
 
+@pytest.mark.slow
 def test_workers_run_the_hook_files_too(run_pytest, hook_file):
     hook_file(PASSES, ".anyhook/guard.py")
 
@@ -226,6 +231,7 @@ def test_a_file_that_never_runs_its_hooks_is_reported(run, hook_file):
     assert len(json.loads(text)["warnings"]) == 1
 
 
+@pytest.mark.slow
 def test_pytest_warns_of_a_file_that_never_runs_its_hooks(run_pytest, hook_file):
     hook_file(NEVER_RUNS)
     done = run_pytest()
