@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
@@ -70,29 +69,38 @@ class Step(NamedTuple):
     """Of a command: as it is written, from the program's name."""
 
 
-@dataclass(slots=True)
 class CommandLine:
-    """What a command line runs; also what is inside substitutions."""
+    """What a command line runs; also what is inside substitutions.
 
-    commands: list[SimpleCommand] = field(default_factory=list)
-    expansions: int = 0
-    """How many expansions it holds."""
-    steps: list[Step] = field(default_factory=list)
-    """All of it in order. What is inside the substitutions of a command precedes it."""
+    No dataclass, like the next one: `dataclasses` would be a fifth of a cold guard.
+
+    Attributes:
+        commands: The simple commands.
+        expansions: How many expansions it holds.
+        steps: All of it in order. What is inside the substitutions of a command precedes it.
+    """
+
+    def __init__(self) -> None:
+        self.commands: list[SimpleCommand] = []
+        self.expansions = 0
+        self.steps: list[Step] = []
 
 
-@dataclass(slots=True)
 class _OpenCommand:
-    """A simple command that is being read; `start`, `name_start` and `end` are positions."""
+    """A simple command that is being read; `start`, `name_start` and `end` are positions.
 
-    start: int
-    is_timed: bool = False
-    """Whether `time` precedes it, so that a word with a dash is an option of that."""
-    has_prefix: bool = False
-    """Whether an assignment or a redirection precedes it."""
-    name_start: int = 0
-    end: int = 0
-    words: list[Word] = field(default_factory=list)
+    Attributes:
+        is_timed: Whether `time` precedes it, so that a word with a dash is an option of that.
+        has_prefix: Whether an assignment or a redirection precedes it.
+    """
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.is_timed = False
+        self.has_prefix = False
+        self.name_start = 0
+        self.end = 0
+        self.words: list[Word] = []
 
 
 class _HereDocument(NamedTuple):
