@@ -673,6 +673,15 @@ def test_a_warm_event_imports_nothing(warm, agent):
 
 
 @pytest.mark.slow
+def test_a_warm_async_function_imports_nothing(warm):
+    path = warm.hook(IMPORTS.replace("def read", "async def read"))
+
+    _, _, err = warm.warm(path)
+
+    assert "imported: []" in err
+
+
+@pytest.mark.slow
 def test_a_thread_that_the_interpreter_starts_with_keeps_a_hook_cold(warm):
     (warm.root / "sitecustomize.py").write_text(
         "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"

@@ -44,11 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
+    from anyhook.authoring.functions import HookFunction
     from anyhook.authoring.hooks import Hooks
 
 IDLE_SECONDS = 15 * 60.0
 RELOAD_DELAY = 60.0
 """Seconds after which a file that could not be warm is loaded again, also if it did not change."""
+CO_COROUTINE = 0x80
+"""As in `inspect`, which takes megabytes."""
 PRELOADED = (
     "atexit",
     "hashlib",
@@ -128,6 +131,8 @@ class Loader:
             reason = self._reason_to_refuse()
             if reason:
                 self._refuse(reason)
+            if any(map(_is_async, hooks.functions)):
+                import_module("asyncio")
             event_environ, loaded = self._request.environ, dict(os.environb)
             endpoint = Endpoint(self._base, self._hook_file, self._cwd, self._idle)
             report = CodeReport(self._hook_file, self._trace.code)
@@ -264,6 +269,12 @@ def preload() -> None:
     find_at_once("", "")  # compiles the expressions
     for name in CODING_AGENTS:
         load_object(get_agent(name).vocabulary.tool_result_form)
+
+
+def _is_async(function: HookFunction) -> bool:
+    """Return whether a function is an `async def`, which runs in a loop of `asyncio`."""
+    code = getattr(function.function, "__code__", None)
+    return code is not None and bool(code.co_flags & CO_COROUTINE)
 
 
 def _main_module(hook_file: str) -> ModuleType:
