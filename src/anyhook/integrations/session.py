@@ -132,6 +132,12 @@ class Session:
         """Why a hook ended the agent; `None` if none did."""
         return self._dispatcher.stopped
 
+    @property
+    def listens_to_results(self) -> bool:
+        """Whether a hook may change what a tool returned, or remove it."""
+        failure_event = self.engine.agent.tool_failure_event or "after_tool"
+        return any(map(self.engine.listens, ("after_tool", failure_event)))
+
     async def __aenter__(self) -> Self:
         try:
             await self.start()
