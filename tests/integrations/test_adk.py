@@ -801,6 +801,21 @@ def test_hooks_that_a_live_conversation_bypasses_are_reported_of(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("event", ["before_tool", "after_model"])
+def test_code_that_hooks_on_tools_do_not_see_is_reported_once(tmp_path, event):
+    executor = UnsafeLocalCodeExecutor()
+    coder = agent("```tool_code\nprint(1)\n```", "done", "again", code_executor=executor)
+
+    async def run():
+        async with living(tmp_path, coder, {event: answers()}) as life:
+            await life.run()
+            await life.run()
+            return life.reported
+
+    text = "the code_executor of 'agent' runs code of the model without a hook on tools"
+    assert asyncio.run(run()) == ([text] if event == "before_tool" else [])
+
+
 # -- costs
 
 

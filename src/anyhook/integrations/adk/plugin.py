@@ -74,6 +74,8 @@ PLACEHOLDER = "[a hook kept this prompt from the agent]"
 """What ADK remembers in place of a denied prompt: it stores every message of its user."""
 EVENTS_WITHOUT_LIVE = (*MODEL_EVENTS, "before_prompt", "after_agent")
 """Events that do not fire in a live (audio or video) conversation."""
+EVENTS_WITHOUT_CODE = ("before_tool", "after_tool")
+"""Events that do not fire for code of the model, which ADK runs without calling a tool."""
 
 
 P = ParamSpec("P")
@@ -109,6 +111,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         self._factory = SessionFactory(engine, ADK, options)
         self._states: dict[tuple[str, str, str], SessionState] = {}
         self._tool_calls = ToolCalls()
+        self._reported_coders: set[str] = set()
         self._summarizers: dict[int, HookedSummarizer] = {}
 
     @property
@@ -283,6 +286,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         if session.stopped is not None:
             return error_response(STOPPED, session.stopped)
         session.tool_checks.offer(llm_request.tools_dict, partial(argument_names, llm_request))
+        self._report_code(callback_context)
         model_call = ModelCallState()
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):
@@ -322,6 +326,16 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         if response.error_code is None:
             response = await self._end_turn(callback_context, response)
         return None if response is llm_response else response
+
+    def _report_code(self, context: CallbackContext) -> None:
+        """Report, once, that hooks on tools do not see the code that an agent runs."""
+        agent: Any = context.get_invocation_context().agent
+        if agent.name in self._reported_coders or getattr(agent, "code_executor", None) is None:
+            return
+        self._reported_coders.add(agent.name)
+        if any(definition.event in EVENTS_WITHOUT_CODE for definition in self.engine.definitions):
+            text = f"the code_executor of {agent.name!r} runs code of the model"
+            self._state_of(context).session.messages.send(f"{text} without a hook on tools")
 
     async def _decide_response(
         self, state: SessionState, request: LLMRequest, response: LlmResponse
