@@ -729,6 +729,28 @@ def test_an_agent_that_is_a_tool_belongs_to_its_users_session(tmp_path):
     assert [names.count(n) for n in ("before_prompt", "after_agent", "before_model")] == [1, 1, 4]
 
 
+@pytest.mark.parametrize("calls", [1, 2], ids=["one", "parallel"])
+def test_an_agent_in_a_tool_stays_in_its_users_session_after_calls_of_its_own(tmp_path, calls):
+    turn = [*[call("look", path="x")] * 2 * calls, *["inner done"] * calls]
+    inner = agent(*turn, *turn, name="inner", tools=[look])
+    turn = [[call("inner", request="go")] * calls, call("look", path="y"), "done"]
+    outer = agent(*turn, *turn, tools=[AgentTool(inner), look])
+
+    async def run():
+        async with living(tmp_path, outer, {}) as life:
+            await life.run()
+            await life.run(session="t")
+        return life.events
+
+    events = asyncio.run(run())
+    seen = [(e.name, e.session_id) for e in events]
+    assert {session for _, session in seen} == {"s", "t"}
+    for session in ("s", "t"):
+        assert seen.count(("session_start", session)) == 1
+        assert seen.count(("after_agent", session)) == 1
+    assert [e.prompt_response for e in events if e.name == "after_agent"] == ["done"] * 2
+
+
 def test_loading_a_project_owns_its_engine(tmp_path):
     async def run():
         world = World(tmp_path)

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from anyhook.engine.engine import Engine
     from anyhook.integrations.options import SessionOptions
+    from anyhook.integrations.session import Session
     from anyhook.model.llm import LLMRequest
 
 ADK = Framework(
@@ -395,6 +396,14 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             tool_session.set(state)
         return answer
 
+    def _session_after_tool(self, context: ToolContext) -> Session:
+        """Return the session of a call that ended; what runs next is no longer inside its tool."""
+        state = self._state_of(context)
+        # A call of an agent that is a tool itself ends inside that tool.
+        if not state.is_nested(context):
+            tool_session.set(None)
+        return state.session
+
     @_unless_idle
     async def after_tool_callback(
         self,
@@ -405,10 +414,9 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         result: Any,
     ) -> dict[str, Any] | None:
         """Report what a tool returned; a call that waits for its user has not returned yet."""
-        tool_session.set(None)
+        session = self._session_after_tool(tool_context)
         if self._tool_calls.take_answered(tool_context) or is_waiting(tool, tool_context, result):
             return None
-        session = self._state_of(tool_context).session
         error = error_of(result)
         return await self._tool_calls.after(session, tool, tool_args, tool_context, result, error)
 
@@ -422,11 +430,10 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         error: BaseException,
     ) -> dict[str, Any] | None:
         """Report a failure; the model gets it if hooks change it, otherwise ADK raises it."""
-        tool_session.set(None)
+        session = self._session_after_tool(tool_context)
         if not isinstance(error, Exception):  # cancelled
             return None
         text = str(error) or type(error).__name__
-        session = self._state_of(tool_context).session
         answer = await self._tool_calls.after(
             session, tool, tool_args, tool_context, {"error": text}, text
         )
