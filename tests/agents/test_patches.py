@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.agents import AGENTS, get_agent, recognize
@@ -76,6 +76,7 @@ def test_a_text_that_is_no_patch_stays_as_it_is(text):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(content=TEXTS)
 def test_a_file_that_is_written_is_the_same_after_the_way_there_and_back(content):
     patch = write_patch("write_file", {"file_path": "/p/a b.txt", "content": content}, "/p")

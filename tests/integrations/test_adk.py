@@ -729,6 +729,28 @@ def test_an_agent_that_is_a_tool_belongs_to_its_users_session(tmp_path):
     assert [names.count(n) for n in ("before_prompt", "after_agent", "before_model")] == [1, 1, 4]
 
 
+@pytest.mark.parametrize("calls", [1, 2], ids=["one", "parallel"])
+def test_an_agent_in_a_tool_stays_in_its_users_session_after_calls_of_its_own(tmp_path, calls):
+    turn = [*[call("look", path="x")] * 2 * calls, *["inner done"] * calls]
+    inner = agent(*turn, *turn, name="inner", tools=[look])
+    turn = [[call("inner", request="go")] * calls, call("look", path="y"), "done"]
+    outer = agent(*turn, *turn, tools=[AgentTool(inner), look])
+
+    async def run():
+        async with living(tmp_path, outer, {}) as life:
+            await life.run()
+            await life.run(session="t")
+        return life.events
+
+    events = asyncio.run(run())
+    seen = [(e.name, e.session_id) for e in events]
+    assert {session for _, session in seen} == {"s", "t"}
+    for session in ("s", "t"):
+        assert seen.count(("session_start", session)) == 1
+        assert seen.count(("after_agent", session)) == 1
+    assert [e.prompt_response for e in events if e.name == "after_agent"] == ["done"] * 2
+
+
 def test_loading_a_project_owns_its_engine(tmp_path):
     async def run():
         world = World(tmp_path)
@@ -799,6 +821,21 @@ def test_hooks_that_a_live_conversation_bypasses_are_reported_of(tmp_path):
     assert asyncio.run(run()) == [
         "in a live conversation hooks run only for tools, not for prompts and responses"
     ]
+
+
+@pytest.mark.parametrize("event", ["before_tool", "after_model"])
+def test_code_that_hooks_on_tools_do_not_see_is_reported_once(tmp_path, event):
+    executor = UnsafeLocalCodeExecutor()
+    coder = agent("```tool_code\nprint(1)\n```", "done", "again", code_executor=executor)
+
+    async def run():
+        async with living(tmp_path, coder, {event: answers()}) as life:
+            await life.run()
+            await life.run()
+            return life.reported
+
+    text = "the code_executor of 'agent' runs code of the model without a hook on tools"
+    assert asyncio.run(run()) == ([text] if event == "before_tool" else [])
 
 
 # -- costs

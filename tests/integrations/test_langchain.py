@@ -28,8 +28,9 @@ from langchain_core.language_models.fake_chat_models import (
     GenericFakeChatModel,
 )
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import InjectedToolCallId, tool
+from langchain_core.tools import InjectedToolCallId, ToolException, tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
@@ -567,6 +568,18 @@ async def protocol_of(agent, config):
     return [repr(one) async for one in stream]
 
 
+async def log_of(agent, config):
+    return [repr(one) async for one in agent.astream_log(HELLO, config)]
+
+
+async def tools_of(agent, config):
+    return [repr(one) async for one in agent.astream(HELLO, config, stream_mode="tools")]
+
+
+async def tools_plainly(agent, config):
+    return [repr(one) for one in agent.stream(HELLO, config, stream_mode="tools")]
+
+
 async def plainly(agent, config):
     mode = ["messages", "updates", "values"]
     return [repr(one) for one in agent.stream(HELLO, config, stream_mode=mode)]
@@ -589,6 +602,91 @@ def test_no_stream_shows_what_a_hook_takes_out(tmp_path, number, read, says):
     assert "'r'" not in shown
     assert tokens.seen == []
     assert "nostream" in tokens.tags
+
+
+TOOL_STREAMS = [events_of, protocol_of, log_of, tools_of, tools_plainly]
+
+
+@tool
+def leak(runtime: ToolRuntime, fails: bool = False) -> str:
+    """Work, and show pieces of the output."""
+    runtime.emit_output_delta("SECRET piece")
+    if fails:
+        raise ToolException("SECRET failure")
+    return "SECRET result"
+
+
+leak.handle_tool_error = True
+
+
+class Whole(FakeMessagesListChatModel):
+    """LangChain's model that does not stream, and may be given tools."""
+
+    def bind_tools(self, tools, **kwargs):
+        return self
+
+
+def life_with_tools(world, call, *tools):
+    return Life(world, [], tools, model=Whole(responses=[call, AIMessage("done")]))
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol on Pregel is experimental")
+@pytest.mark.filterwarnings("ignore:astream_log is deprecated")
+@pytest.mark.parametrize("read", TOOL_STREAMS)
+@pytest.mark.parametrize("fails", [False, True], ids=["returns", "fails"])
+def test_no_stream_shows_a_result_that_a_hook_takes_out(tmp_path, read, fails):
+    life = life_with_tools(world_of(tmp_path, AfterTool=HIDE), calling("leak", fails=fails), leak)
+
+    shown = "\n".join(asyncio.run(read(life.agent, None)))
+
+    assert "SECRET" not in shown
+    assert "hidden" in shown
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_no_stream_shows_the_result_of_a_tool_that_a_hook_replaces_or_stops_at(tmp_path, stops):
+    says = {"continue": False, "stopReason": "enough"}
+    if not stops:
+        call = {"name": "work", "args": {"what": "instead"}}
+        says = {"hookSpecificOutput": {"tailToolCallRequest": call}}
+    world = World(tmp_path)
+    handler = {"type": "command", "command": command({"stdout": says})}
+    world.settings("project", {"hooks": {"AfterTool": [{"matcher": "leak", "hooks": [handler]}]}})
+    life = life_with_tools(world, calling("leak"), leak, work)
+    shown = []
+
+    def read():
+        for event in life.agent.stream(HELLO, stream_mode="tools"):
+            shown.append(event)
+
+    if stops:
+        with pytest.raises(StoppedError):
+            read()
+    else:
+        read()
+
+    assert "SECRET" not in repr(shown)
+    ends = [event["output"].content for event in shown if event["event"] == "tool-finished"]
+    assert set(ends) == {"enough" if stops else "worked instead"}
+
+
+@pytest.mark.parametrize("hook", ["AfterTool", "BeforeTool"])
+def test_a_stream_shows_the_result_that_hooks_leave_alone(tmp_path, hook):
+    life = life_with_tools(world_of(tmp_path, **{hook: {}}), calling("leak"), leak)
+
+    events = list(life.agent.stream(HELLO, stream_mode="tools"))
+
+    assert [e["event"] for e in events] == ["tool-started", "tool-output-delta", "tool-finished"]
+    assert events[-1]["output"].content == "SECRET result"
+
+
+def test_a_stream_shows_the_failure_that_hooks_leave_alone(tmp_path):
+    life = life_with_tools(world_of(tmp_path, AfterTool={}), calling(what="fail"), work)
+    stream = life.agent.stream(HELLO, stream_mode="tools")
+
+    assert [next(stream)["event"] for _ in range(2)] == ["tool-started", "tool-error"]
+    with pytest.raises(RuntimeError, match="it broke"):
+        next(stream)
 
 
 def test_a_stream_that_no_hook_reads_comes_in_pieces(tmp_path):

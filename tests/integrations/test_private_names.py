@@ -20,7 +20,9 @@ ADK = {
 }
 LANGCHAIN = {
     "langchain_core.tracers.event_stream:_AstreamEventsCallbackHandler": ("tap_output_aiter",),
+    "langchain_core.callbacks:BaseCallbackManager": ("parent_run_id",),
     "langgraph.pregel._messages:StreamMessagesHandler": ("tap_output_aiter",),
+    "langgraph.pregel._tools:StreamToolCallHandler": ("stream", "tap_output_aiter"),
 }
 OPENAI_AGENTS = {
     "agents._public_agent": ("get_public_agent", "set_public_agent"),

@@ -879,18 +879,19 @@ def test_context_stands_beside_a_result_with_an_image(tmp_path):
     assert "NOTE" in shown.content[2]
 
 
-def test_a_hidden_result_takes_its_images_along(tmp_path):
+def test_a_hidden_result_takes_its_images_and_metadata_along(tmp_path):
     agent = Agent(model(ToolCallPart("look", {}), "done"))
 
     @agent.tool_plain
     def look() -> ToolReturn:
-        return ToolReturn("secret", content=["secret", IMAGE])
+        return ToolReturn("secret", content=["secret", IMAGE], metadata={"raw": "secret"})
 
     life = live(
         tmp_path, {"after_tool": once(deny("hidden"))}, lambda bound: bound.run("x"), agent=agent
     )
 
     assert [part.content for part in life.messages[2].parts] == ["hidden"]
+    assert "secret" not in repr(life.messages)
 
 
 def test_a_call_of_an_unknown_tool_in_place_of_a_result_fails_alone(tmp_path):

@@ -10,7 +10,7 @@ import time
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook import Answer, Engine, UsageError, ask, deny
@@ -172,6 +172,28 @@ def test_a_stopped_session_does_nothing_more(tmp_path):
             assert session.stopped == "x"
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("event", ["before_model", "after_model"])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_the_end_of_a_turn_is_reported_if_only_an_inner_agent_was_denied(tmp_path, event, goes_on):
+    engine = World(tmp_path).load()
+    inner = {**REQUEST, "messages": [{"role": "user", "content": "inner"}]}
+    engine.register(event, lambda e: deny("no") if e.llm_request == inner else None)
+    seen = []
+
+    async def run():
+        options = {"on_decision": lambda fired, _decision: seen.append(fired.name)}
+        async with Session(engine, on_message=lambda _text: None, **options) as session:
+            await session.prompt("hello")
+            for request in [inner, REQUEST] if goes_on else [inner]:
+                await session.before_model(request)
+                await session.after_model(request, REPLY)
+            await session.finish("yes")
+
+    asyncio.run(run())
+
+    assert seen.count("after_agent") == goes_on
 
 
 def test_clearing_ends_one_session_and_begins_another(tmp_path):
@@ -441,6 +463,7 @@ def redacting():
     engine.close()
 
 
+@settings(deadline=None)  # a busy machine is slow
 @given(
     text=st.lists(st.sampled_from(["sk-1234", "hello ", "sk-", "12", "é", "\n", "sk-99999"])),
     cuts=st.lists(st.integers(0, 60)),

@@ -205,7 +205,7 @@ def escape(text, how):
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]), st.integers(0, 2))
 def test_the_search_for_marks_finds_every_secret_that_the_patterns_find(text, how, depth):
     for _ in range(depth):
@@ -221,7 +221,7 @@ def test_the_search_for_marks_finds_every_secret_that_the_patterns_find(text, ho
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=500, deadline=None)
 @given(LINES, st.sampled_from(["plain", "ascii", "utf-8", "hex"]))
 def test_both_searches_find_the_same(text, how):
     line = escape(text, how)
@@ -268,6 +268,7 @@ def test_secrets_that_overlap_become_one_of_the_kind_that_says_more():
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(VALUES)
 def test_redacted_json_is_json_of_the_same_shape(value):
     redactor = Redactor({"MY_TOKEN": 'per"sonal-1'})

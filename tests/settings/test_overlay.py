@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.settings.jsonc import parse
@@ -79,6 +79,7 @@ def test_a_member_of_toml_stays_in_its_place(literal):
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.text(), st.text(), st.booleans())
 def test_any_string_can_be_replaced_by_any_other(former, value, is_ascii):
     text = json.dumps({"command": former}, ensure_ascii=is_ascii)

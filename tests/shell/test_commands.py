@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from anyhook.shell import read_commands
@@ -402,6 +402,7 @@ def test_zsh_finds_a_program_behind_an_equals_sign():
 
 
 @pytest.mark.slow
+@settings(deadline=None)
 @given(st.text(alphabet="ab rm'\"\\$(){}[]<>|&;\n`~*#=!-/x0", max_size=60))
 def test_no_text_raises(line):
     assert isinstance(read_commands(line, home="/home/ada", cwd="/code"), tuple)

@@ -405,7 +405,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.text(), JSON, max_size=3), st.dictionaries(st.text(), JSON, max_size=3))
 def test_two_calls_have_one_digest_only_if_they_are_equal(first, second):
     digests = [

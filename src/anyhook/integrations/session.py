@@ -132,6 +132,12 @@ class Session:
         """Why a hook ended the agent; `None` if none did."""
         return self._dispatcher.stopped
 
+    @property
+    def listens_to_results(self) -> bool:
+        """Whether a hook may change what a tool returned, or remove it."""
+        failure_event = self.engine.agent.tool_failure_event or "after_tool"
+        return any(map(self.engine.listens, ("after_tool", failure_event)))
+
     async def __aenter__(self) -> Self:
         try:
             await self.start()
@@ -213,7 +219,8 @@ class Session:
     async def finish(self, response: str) -> TurnEnd:
         """Report that the agent considers the turn done.
 
-        A turn that was blocked, or whose response was discarded, fires no event here.
+        A turn whose prompt or last request was denied, or whose last response was discarded, fires
+        no event here.
 
         Args:
             response: The agent's final text.
@@ -255,6 +262,8 @@ class Session:
         event = self._dispatcher.new_event(BeforeModel, llm_request=request)
         decision = await self._dispatcher.fire(event)
         new_request = decision.llm_request or request
+        # After a denial inside of a tool, where another agent ran, the turn goes on.
+        self._is_turn_blocked = False
         # With a response of a hook the model is not asked, so a question needs no answer either.
         if decision.llm_response is not None:
             denied = decision.reason if decision.outcome is Outcome.DENY else None

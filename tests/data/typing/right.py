@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
+from pydantic_ai import Agent as PydanticAgent
+
 from anyhook import AfterAgent, AfterTool, BeforeModel, BeforeTool, Engine, Event, SyncEngine
 from anyhook.authoring import (
     Agent,
@@ -27,6 +29,7 @@ from anyhook.authoring import (
 )
 from anyhook.integrations import LoadOptions, Session
 from anyhook.integrations.claude_sdk import anyhook_hooks
+from anyhook.integrations.pydantic_ai import AnyhookHooks
 from anyhook.model.answers import Outcome
 from anyhook.model.llm import LLMRequest
 
@@ -139,3 +142,5 @@ options: LoadOptions = {
 anyhook_hooks(".", agent="claude", trust_once=True, max_processes=4)
 assert_type(Session(Engine.load(".")).stopped, str | None)
 SyncEngine.load(".", require=True, on_message=print, ask=None)
+with_hooks = PydanticAgent("test", capabilities=[AnyhookHooks.load(".")])
+assert_type(with_hooks, PydanticAgent[object, str])

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 
     from anyhook.engine.engine import Engine
     from anyhook.integrations.options import SessionOptions
+    from anyhook.integrations.session import Session
     from anyhook.model.llm import LLMRequest
 
 ADK = Framework(
@@ -74,6 +75,8 @@ PLACEHOLDER = "[a hook kept this prompt from the agent]"
 """What ADK remembers in place of a denied prompt: it stores every message of its user."""
 EVENTS_WITHOUT_LIVE = (*MODEL_EVENTS, "before_prompt", "after_agent")
 """Events that do not fire in a live (audio or video) conversation."""
+EVENTS_WITHOUT_CODE = ("before_tool", "after_tool")
+"""Events that do not fire for code of the model, which ADK runs without calling a tool."""
 
 
 P = ParamSpec("P")
@@ -109,6 +112,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         self._factory = SessionFactory(engine, ADK, options)
         self._states: dict[tuple[str, str, str], SessionState] = {}
         self._tool_calls = ToolCalls()
+        self._reported_coders: set[str] = set()
         self._summarizers: dict[int, HookedSummarizer] = {}
 
     @property
@@ -283,6 +287,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         if session.stopped is not None:
             return error_response(STOPPED, session.stopped)
         session.tool_checks.offer(llm_request.tools_dict, partial(argument_names, llm_request))
+        self._report_code(callback_context)
         model_call = ModelCallState()
         state.turn.model_calls[model_key(callback_context)] = model_call
         if not self._factory.listens(*MODEL_EVENTS):
@@ -322,6 +327,16 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         if response.error_code is None:
             response = await self._end_turn(callback_context, response)
         return None if response is llm_response else response
+
+    def _report_code(self, context: CallbackContext) -> None:
+        """Report, once, that hooks on tools do not see the code that an agent runs."""
+        agent: Any = context.get_invocation_context().agent
+        if agent.name in self._reported_coders or getattr(agent, "code_executor", None) is None:
+            return
+        self._reported_coders.add(agent.name)
+        if any(definition.event in EVENTS_WITHOUT_CODE for definition in self.engine.definitions):
+            text = f"the code_executor of {agent.name!r} runs code of the model"
+            self._state_of(context).session.messages.send(f"{text} without a hook on tools")
 
     async def _decide_response(
         self, state: SessionState, request: LLMRequest, response: LlmResponse
@@ -381,6 +396,14 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             tool_session.set(state)
         return answer
 
+    def _session_after_tool(self, context: ToolContext) -> Session:
+        """Return the session of a call that ended; what runs next is no longer inside its tool."""
+        state = self._state_of(context)
+        # A call of an agent that is a tool itself ends inside that tool.
+        if not state.is_nested(context):
+            tool_session.set(None)
+        return state.session
+
     @_unless_idle
     async def after_tool_callback(
         self,
@@ -391,10 +414,9 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         result: Any,
     ) -> dict[str, Any] | None:
         """Report what a tool returned; a call that waits for its user has not returned yet."""
-        tool_session.set(None)
+        session = self._session_after_tool(tool_context)
         if self._tool_calls.take_answered(tool_context) or is_waiting(tool, tool_context, result):
             return None
-        session = self._state_of(tool_context).session
         error = error_of(result)
         return await self._tool_calls.after(session, tool, tool_args, tool_context, result, error)
 
@@ -408,11 +430,10 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         error: BaseException,
     ) -> dict[str, Any] | None:
         """Report a failure; the model gets it if hooks change it, otherwise ADK raises it."""
-        tool_session.set(None)
+        session = self._session_after_tool(tool_context)
         if not isinstance(error, Exception):  # cancelled
             return None
         text = str(error) or type(error).__name__
-        session = self._state_of(tool_context).session
         answer = await self._tool_calls.after(
             session, tool, tool_args, tool_context, {"error": text}, text
         )

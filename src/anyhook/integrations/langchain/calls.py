@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,8 @@ from langchain.agents.structured_output import (
     ProviderStrategy,
     ProviderStrategyBinding,
 )
-from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, ToolMessage
-from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.tools import BaseTool
-from langgraph.constants import TAG_NOSTREAM
 from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command
 
@@ -34,14 +30,14 @@ from anyhook.integrations.langchain.messages import (
     tool_name,
     with_model_name,
 )
+from anyhook.integrations.langchain.streams import HeldToolEvents, without_streaming
 from anyhook.integrations.langchain.waiting import run_without_loop
 from anyhook.integrations.results import tag_context
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from langchain.agents.middleware.types import ModelRequest, ModelResponse
-    from langchain_core.language_models import BaseChatModel
 
     from anyhook.integrations.langchain.sessions import SessionState
     from anyhook.integrations.langchain.waiting import Wait
@@ -70,7 +66,7 @@ async def call_model(
         return notice(call.denied)
     request = _changed_request(session, request, hook_request, call)
     if session.must_buffer(call.request):
-        with _without_streaming(request.model) as model:
+        with without_streaming(request.model) as model:
             is_same = model is request.model
             response = await handler(request if is_same else request.override(model=model))
     else:
@@ -149,31 +145,6 @@ async def _decide_response(
     return replace(response, result=result, structured_response=structured)
 
 
-@contextmanager
-def _without_streaming(model: BaseChatModel) -> Iterator[BaseChatModel]:
-    """Yield the model to call, whose output is hidden from all streams until the block ends.
-
-    LangGraph and LangChain stream through callback handlers of the run. The ones that stream can
-    tap an output; they are removed from the model's run, and the tag excludes others. A model that
-    was configured to stream is copied with streaming disabled.
-    """
-    config = dict(var_child_runnable_config.get() or {})
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        for handler in (*callbacks.handlers, *callbacks.inheritable_handlers):
-            if hasattr(handler, "tap_output_aiter"):
-                callbacks.remove_handler(handler)
-    tags: Any = config.get("tags") or []
-    config |= {"callbacks": callbacks, "tags": [*tags, TAG_NOSTREAM]}
-    token = var_child_runnable_config.set(config)  # type: ignore[arg-type]
-    try:
-        streams = getattr(model, "streaming", False)
-        yield model.model_copy(update={"disable_streaming": True}) if streams else model
-    finally:
-        var_child_runnable_config.reset(token)
-
-
 @dataclass(frozen=True, slots=True)
 class _ToolResult:
     """What a tool returned or raised."""
@@ -211,6 +182,31 @@ async def call_tool(
     A call during which hooks stop the agent is answered all the same: the thread may go on later,
     and providers refuse a conversation with an unanswered call. The next node ends the run.
     """
+    if not session.listens_to_results:
+        return await _answer_call(session, request, handler, wait)
+    results: list[Any] = []
+
+    async def run(decided: ToolCallRequest) -> Any:
+        results.append(await handler(decided))
+        return results[-1]
+
+    with HeldToolEvents(request.runtime.config) as held:
+        try:
+            value = await _answer_call(session, request, run, wait)
+        except Exception:
+            if not results:  # what the tool itself raised
+                await held.release()
+            raise
+        if len(results) == 1 and results[0] is value:
+            await held.release()
+        else:
+            await held.replace(value)
+        return value
+
+
+async def _answer_call(
+    session: Session, request: ToolCallRequest, handler: ToolHandler, wait: Wait[Any]
+) -> Any:
     try:
         return await _call_tool(session, request, handler, wait)
     except StoppedError as stop:

@@ -71,7 +71,7 @@ _kept_sessions: ContextVar[tuple[tuple[AnyhookHooks, KeptSession], ...]] = Conte
 """The sessions of the blocks that the current code is in, each with its hooks."""
 
 
-class AnyhookHooks(AbstractCapability[Any], LoadedHooks):
+class AnyhookHooks(AbstractCapability[object], LoadedHooks):
     """The hooks of a project, as a capability of an agent.
 
     Args:
@@ -114,7 +114,7 @@ class AnyhookHooks(AbstractCapability[Any], LoadedHooks):
             finally:
                 _kept_sessions.reset(token)
 
-    async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:  # noqa: ARG002
+    async def for_run(self, ctx: RunContext[object]) -> AbstractCapability[object]:  # noqa: ARG002
         """Return the capability of one run."""
         return self if self.sessions.is_idle else _HookedRun(self)
 

@@ -137,9 +137,8 @@ class _HookedCall:
 
     def _result(self, result: Any, returned: HookedReturn) -> Any:
         """Return the result with what hooks replace and add."""
-        if returned.replaced and isinstance(result, ToolReturn):
-            result = replace(result, return_value=returned.output, content=None)
-        elif returned.replaced:
+        # Content and metadata next to the result may repeat what hooks replaced.
+        if returned.replaced:
             result = returned.output
         if not self._context:
             return result
