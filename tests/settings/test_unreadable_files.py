@@ -110,6 +110,7 @@ def test_a_link_to_itself_is_reported(world, run):
 
     assert code == 1
     assert "leads back to itself; delete the link" in " ".join((out + err).split())
+    assert "no hook is configured" not in out + err
 
 
 @pytest.mark.parametrize("target", ["../gone.json", "settings.json"])
@@ -130,6 +131,16 @@ def test_a_link_to_a_script_that_is_gone_is_named(world, run):
     _, out, err = run("check")
 
     assert "it is a link to ../old/guard.py" in " ".join((out + err).split())
+
+
+def test_a_link_out_of_the_project_is_refused_with_what_to_do(world, run):
+    put_link(world.files["project"], world.write(world.home / "settings.json", "{}"))
+    guard = world.write(world.project / "guard.py", GUARD)
+
+    code, _, err = run("add", str(guard), "--agent", "gemini", "--yes")
+
+    assert code == 64
+    assert "replace the link by what it leads to" in " ".join(err.split())
 
 
 # -- rights

@@ -34,7 +34,10 @@ def stay_inside(project: Path, path: Path) -> None:
     """
     real = os.path.realpath(path)
     if not Path(real).is_relative_to(os.path.realpath(project)):
-        message = f"a link leads to {real}, outside the project; it was not changed"
+        message = (
+            f"a link leads to {real}, outside the project; it was not changed; replace the link by "
+            "what it leads to"
+        )
         raise SettingsError(message, path=str(path))
 
 
