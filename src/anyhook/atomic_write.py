@@ -106,8 +106,10 @@ def remove_leftovers(path: Path) -> None:
 
 def _copy_permissions(descriptor: int, path: Path) -> None:
     status = path.stat()
-    with contextlib.suppress(OSError):  # only an administrator may give files away
-        os.fchown(descriptor, status.st_uid, status.st_gid)
+    for owner in (status.st_uid, -1):  # only an administrator may give files away
+        with contextlib.suppress(OSError):
+            os.fchown(descriptor, owner, status.st_gid)
+            break
     os.fchmod(descriptor, status.st_mode & 0o7777)
     if not hasattr(os, "listxattr"):
         return

@@ -161,25 +161,6 @@ def record_name(path: str | os.PathLike[str]) -> str:
     return sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:32]
 
 
-def describe_no_directory(path: str | os.PathLike[str], error: OSError) -> str:
-    """Return that a file stands where a directory belongs; empty if that is not the problem.
-
-    Args:
-        path: The path that cannot be used.
-        error: Why.
-    """
-    if not isinstance(error, (NotADirectoryError, FileExistsError)):
-        return ""
-    parent = os.path.dirname(os.path.abspath(path))
-    while not os.path.lexists(parent):
-        parent = os.path.dirname(parent)
-    if os.path.isdir(parent):
-        return ""
-    if parent == os.environ.get("HOME"):
-        return f"HOME is {parent}, which is not a directory; set it to your home directory"
-    return f"{parent} is not a directory; move this file away"
-
-
 def home_path(environ: Mapping[str, str] | None = None) -> str:
     """Return the home directory of the user; an empty `HOME` counts as an absent one.
 

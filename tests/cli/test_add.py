@@ -277,6 +277,21 @@ def test_adding_twice_changes_nothing_and_comments_stay(world, run, hook_file):
     assert after == before
 
 
+@pytest.mark.parametrize("last", ["[]", '[{"hooks": [{"type": "command", "command": "b"}]}]'])
+def test_hooks_are_added_to_an_event_that_is_there_twice(world, run, hook_file, last):
+    first = '[{"hooks": [{"type": "command", "command": "a"}]}]'
+    before = f'{{"hooks": {{"BeforeTool": {first}, "BeforeTool": {last}}}}}'
+    path = world.settings("project", before)
+
+    code, _, _ = run("add", str(hook_file), "--agent", "gemini", "--yes")
+    assert code == 0
+    assert first in path.read_text()
+    assert "my guard.py" in json.dumps(value(path))
+
+    assert run("remove", str(hook_file), "--agent", "gemini", "--yes")[0] == 0
+    assert path.read_text() == before
+
+
 def test_remove_leaves_the_hooks_of_others(world, run, hook_file):
     other = {"type": "command", "name": "other", "command": "true"}
     run("add", str(hook_file), "--agent", "gemini", "--yes")

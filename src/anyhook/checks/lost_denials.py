@@ -7,6 +7,7 @@ that denies, so that only a denial is reported that is lost in any case.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents.spec import Denial, OutputAction
@@ -65,7 +66,7 @@ def lost_denials(hook: CheckedHook) -> Iterator[Diagnostic]:
         way = _way_of_denial(hook, script)
         if script.path is None or not way:
             continue
-        reason = _loss(hook, script.path, way, block)
+        reason = _loss(hook, script.path, script.text, way, block)
         if reason:
             name = script.path.name
             yield hook.diagnose(
@@ -75,7 +76,7 @@ def lost_denials(hook: CheckedHook) -> Iterator[Diagnostic]:
             )
 
 
-def _loss(hook: CheckedHook, script: Path, way: str, block: Block) -> str:
+def _loss(hook: CheckedHook, script: Path, text: str, way: str, block: Block) -> str:
     """Return how a line loses the denial of a script; empty if it may keep it."""
     line = hook.handler.command or ""
     starts = [start for start in _elements(block) if _is_start(hook, script, start)]
@@ -85,6 +86,8 @@ def _loss(hook: CheckedHook, script: Path, way: str, block: Block) -> str:
     without_input = [start for start in _elements(background) if not _has_input(start)]
     if all(start in without_input for start in starts):
         return "the command line starts it in the background (&), where it gets no event"
+    if _is_event_read_before(block, starts, line, text):
+        return "a command in front of it reads the event, and it gets none"
     if way == "code" and not _FOLLOWED_NOWHERE.search(line):
         codes = _Codes(hook, script).of_line(block)
         if codes.isdisjoint(_denying_codes(hook)):
@@ -162,7 +165,10 @@ class _Codes:
             runs = condition not in {"&&", "||"} or codes != skipped
             if runs:
                 result = self._pipeline(pipeline, codes)
-                codes = skipped | result.going_on
+                going_on = result.going_on
+                if pipeline.is_negated:
+                    going_on = frozenset(OTHER if code == ZERO else ZERO for code in going_on)
+                codes = skipped | going_on
                 ended |= result.ended
             if pipeline.operator == "&":
                 codes = frozenset({ZERO})
@@ -237,7 +243,62 @@ class _Codes:
 
 
 def _has_input(element: Element) -> bool:
-    return any(redirection.operator.startswith("<") for redirection in element.redirections)
+    operators = [redirection.operator.removeprefix("0") for redirection in element.redirections]
+    return any(operator.startswith("<") for operator in operators)
+
+
+def _is_event_read_before(block: Block, starts: list[Element], line: str, text: str) -> bool:
+    """Return whether a statement surely reads the event in front of all starts of a script.
+
+    If the line, or the text of the script, names again where the event is kept, the script may get
+    it from there.
+    """
+    conditions = ["", *[pipeline.operator for pipeline in block]]
+    for index, pipeline in enumerate(block):
+        is_sure = conditions[index] not in {"&&", "||"} and pipeline.operator != "&"
+        kept = _read_event(pipeline.elements[0]) if is_sure else None
+        if kept is None or any(_count_name(name, line) > 1 for name in kept.names):
+            continue
+        if any(_count_name(name, text) for name in kept.names if not kept.are_variables):
+            continue
+        later = [following.elements[0] for following in block[index + 1 :]]
+        if all(start in later and not _has_input(start) for start in starts):
+            return True
+    return False
+
+
+class _KeptEvent(NamedTuple):
+    """The names of the files or variables into which a command puts the event."""
+
+    names: list[str]
+    are_variables: bool
+
+
+def _read_event(element: Element) -> _KeptEvent | None:
+    """Return where a command puts all of its standard input.
+
+    It is `None` if it may leave some of it for the next command.
+    """
+    words = [word.text for word in element.words]
+    if element.kind != "command" or not words or _has_input(element):
+        return None
+    program, operands = base_name(words[0]), [word for word in words[1:] if word != "-r"]
+    files = [redirection.target for redirection in element.redirections]
+    match program:
+        case "cat" if set(operands) <= {"-"}:
+            pass
+        case "tee" if not any(word.startswith("-") for word in operands):
+            files += operands
+        case "read" if operands and not any(word.startswith("-") for word in operands):
+            return _KeptEvent(operands, are_variables=True)
+        case _:
+            return None
+    names = [base_name(file) for file in files if file != os.devnull]
+    return _KeptEvent(names, are_variables=False)
+
+
+def _count_name(name: str, text: str) -> int:
+    return len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", text))
 
 
 def _sends_output_elsewhere(element: Element, line: str) -> bool:

@@ -48,8 +48,13 @@ def switched_off(engine: Engine) -> Iterator[Diagnostic]:
 
 
 def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
-    """Report that nothing is configured, so that nothing was checked; hooks may be off."""
-    if not engine.definitions and not any(engine.switched_off()):
+    """Report that nothing is configured, so that nothing was checked.
+
+    Hooks may be switched off, or in a file that cannot be read.
+    """
+    if engine.definitions or any(file.is_broken for file in engine.hooks.files):
+        return
+    if not any(engine.switched_off()):
         yield diagnose("no-hooks", "no hook is configured here, so that nothing was checked")
 
 

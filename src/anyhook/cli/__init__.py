@@ -8,7 +8,7 @@ import shlex
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +79,7 @@ def _run(arguments: Sequence[str]) -> int:
     from anyhook.errors import AnyhookError, StartedByAgentError
 
     try:
+        _check_home()
         app = make_app(arguments)
         with _interrupt_on_signals(), _not_recorded(arguments):
             exit_code = app(arguments, prog_name="anyhook", standalone_mode=False)
@@ -103,16 +104,9 @@ def _run(arguments: Sequence[str]) -> int:
         discard_stdout()
         return OK
     except OSError as error:
-        problem = str(error.strerror or error)
-        print_error(f"{problem}: {error.filename}" if error.filename else problem)
+        print_error(_system_message(error))
         return USAGE
     except Exception as error:  # noqa: BLE001 - the outermost boundary: a report, no traceback
-        if isinstance(error, RuntimeError) and "home directory" in str(error):  # of `pathlib`
-            home = os.environ.get("HOME", "not set")
-            print_error(
-                f"the home directory is unknown: HOME is {home}; set it to an absolute path"
-            )
-            return USAGE
         print_error(
             f"this is a bug of anyhook: {type(error).__name__}: {error}\n"
             f"a report is in {write_bug_report(error)}"
@@ -121,6 +115,29 @@ def _run(arguments: Sequence[str]) -> int:
     if exit_code == INTERRUPTED:
         print_error("interrupted")
     return exit_code if isinstance(exit_code, int) else OK
+
+
+def _check_home() -> None:
+    """Check that the home directory is known, which holds settings, data and trust.
+
+    Raises:
+        UsageError: If it is not.
+    """
+    from anyhook.errors import UsageError
+
+    with suppress(RuntimeError):  # `HOME` is not set, and the system does not know the user
+        if Path.home().is_absolute():
+            return
+    home = os.environ.get("HOME", "not set")
+    raise UsageError(f"the home directory is unknown: HOME is {home}; set it to an absolute path")
+
+
+def _system_message(error: OSError) -> str:
+    if not error.filename:
+        return str(error.strerror or error)
+    from anyhook.file_errors import explain_error
+
+    return f"{error.filename}: {explain_error(error.filename, error)}"
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.cli.output import console
 from anyhook.cli.render import make_table
 from anyhook.errors import MissingLibraryError, UsageError
+from anyhook.file_errors import may_exist
 from anyhook.manage.paths import show_path
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
         for agent in map(get_agent, scope.agents):
             location = Location.of(scope.project, home_variable=agent.settings.home_variable)
             for layer, path in places(agent, location):
-                state = "" if path.exists() else "not found"
+                state = "" if may_exist(path) else "not found"
                 file = Text(show_path(str(path), scope.project))
                 table.add_row(agent.title, str(layer), file, state)
         out.print(table)

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.file_errors import explain_error, may_exist
 from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
 from anyhook.processes.programs import find_program
@@ -56,7 +57,7 @@ def check_start(
     for path in missing_scripts(handler, project, variables):
         # A bare `x.py` is looked for on the PATH.
         if not isinstance(first, str) or path.name != first:
-            yield _about(handler, "missing-script", f"{path} does not exist")
+            yield _about(handler, "missing-script", _explain_missing(path))
     if isinstance(first, str):
         if first not in BUILTINS and find_program(first, env) is None:
             text = f"there is no program {first!r} on the PATH"
@@ -66,6 +67,15 @@ def check_start(
     elif first is not None and first.is_file() and not os.access(first, os.X_OK):
         text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
         yield _about(handler, "not-executable", text)
+
+
+def _explain_missing(path: Path) -> str:
+    try:
+        path.stat()
+    except OSError as error:
+        if may_exist(path):
+            return f"{path} cannot be read: {explain_error(path, error)}"
+    return f"{path} does not exist"
 
 
 def _behind_wrappers(

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import HistoryError
-from anyhook.files import describe_no_directory, read_user_file
+from anyhook.file_errors import explain_error
+from anyhook.files import read_user_file
 from anyhook.journal.lines import SWITCH, history_directory
 from anyhook.model.record import Record
 from anyhook.settings.changes import Undo
@@ -137,5 +138,4 @@ def set_switch_aside() -> Path:
 
 
 def _unusable(path: Path, action: str, error: OSError) -> str:
-    cause = describe_no_directory(path, error)
-    return cause or f"{path} cannot be {action}: {error.strerror}"
+    return f"{path} cannot be {action}: {explain_error(path, error, 'change')}"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from anyhook.errors import HistoryError
-from anyhook.files import describe_no_directory
+from anyhook.file_errors import explain_error
 from anyhook.history.events import hook_digest
 from anyhook.history.rows import (
     MAX_REFUSAL,
@@ -106,8 +106,8 @@ class History:
             history.set_aside = f"the history was damaged; it is kept as {moved}, a new one begun"
             return history
         except OSError as error:
-            cause = describe_no_directory(path, error)
-            raise HistoryError(cause or f"{path} cannot be opened: {error.strerror}") from error
+            problem = f"{path} cannot be opened: {explain_error(path, error, 'change')}"
+            raise HistoryError(problem) from error
 
     @classmethod
     def open_to_read(cls, directory: str | os.PathLike[str] | None = None) -> Self | None:

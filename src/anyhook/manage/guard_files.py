@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.errors import SettingsError, UnknownNameError, UsageError
+from anyhook.file_errors import explain_error
 from anyhook.files import data_directory, read_user_file
 from anyhook.settings.changes import Change
 from anyhook.settings.sources import SIZE_LIMIT
@@ -183,7 +184,8 @@ def read_copy(name: str, project: Path, scope: str) -> GuardCopy | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"it cannot be read ({error})", path=str(path)) from error
+        cause = explain_error(path, error) if isinstance(error, OSError) else error
+        raise SettingsError(f"it cannot be read ({cause})", path=str(path)) from error
     header = _HEADER.match(text)
     if header is None or header["name"] != name:
         message = (

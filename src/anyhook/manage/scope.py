@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.agents import CODING_AGENTS, agents_of_event, get_agent
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
+from anyhook.file_errors import explain_error
 from anyhook.settings.changes import EDITABLE_LAYERS
 from anyhook.settings.detect import (
     DEFAULT_AGENT,
@@ -94,11 +96,14 @@ def existing_project(project: Path) -> Path:
     """Return the project that a directory belongs to.
 
     Raises:
-        UsageError: If the directory does not exist.
+        UsageError: If the directory does not exist, or may not be looked at.
     """
     try:
-        if project.is_dir():
+        is_directory = stat.S_ISDIR(project.stat().st_mode)
+        if is_directory:
             return find_project(project)
+    except PermissionError as error:
+        raise UsageError(f"{project}: {explain_error(project, error)}") from error
     except (OSError, ValueError):  # a deleted current directory, or a null byte in the path
         pass
     raise UsageError(f"there is no directory {str(project)!r}; give the project with --project")

@@ -13,7 +13,8 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.errors import SettingsError, UsageError
-from anyhook.files import data_directory, describe_no_directory, read_user_file
+from anyhook.file_errors import explain_error
+from anyhook.files import data_directory, read_user_file
 from anyhook.locks import locked
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
@@ -203,7 +204,7 @@ def read_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        message = f"it cannot be read: {error.strerror}; it was not changed"
+        message = f"it cannot be read: {explain_error(path, error)}; it was not changed"
         raise SettingsError(message, path=str(path)) from error
     except UnicodeDecodeError as error:
         raise SettingsError(
@@ -226,8 +227,10 @@ def read_record(record: Path, member: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError) as error:
-        cause = isinstance(error, OSError) and describe_no_directory(record, error)
-        message = f"it cannot be read: {cause or f'{error}; repair or delete it'}"
+        cause = f"{error}; repair or delete it"
+        if isinstance(error, OSError):
+            cause = explain_error(record, error)
+        message = f"it cannot be read: {cause}"
         raise SettingsError(message, path=str(record)) from error
     return [entry for entry in list_at(value, (member,)) if isinstance(entry, dict)]
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
 from anyhook.agents.spec.settings import Extensions
 from anyhook.errors import UsageError
+from anyhook.file_errors import may_exist
 from anyhook.files import home_path
 from anyhook.journal.records import is_recorder_command
 from anyhook.model.definitions import each_handler
@@ -81,8 +83,8 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
     for directory in (first, *first.parents):
         if Path(os.path.realpath(directory)) == user_home:
             break
-        has_settings = any(path.exists() for path in project_files(directory))
-        if has_settings or any((directory / name).exists() for name in REPOSITORY_MARKERS):
+        marks = [directory / name for name in REPOSITORY_MARKERS]
+        if any(map(may_exist, chain(project_files(directory), marks))):
             return directory
     return first
 
@@ -179,15 +181,7 @@ def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:
         template = packages.directory if isinstance(packages, Extensions) else packages.record
         config = config_dir(agent, location)
         paths.append(Path(template.format(home=location.home, config=config)))
-    for path in paths:
-        try:
-            os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except (OSError, ValueError):
-            pass  # one that cannot be looked at counts, as it may hold hooks
-        return True
-    return False
+    return any(map(may_exist, paths))
 
 
 def detected(agents: tuple[AgentSettings, ...]) -> tuple[AgentSettings, ...]:

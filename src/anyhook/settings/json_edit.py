@@ -45,10 +45,16 @@ def values_without(document: Document, path: JsonPath) -> Iterator[Any]:
 
 
 def is_prunable(document: Document, path: JsonPath) -> bool:
-    """Return whether a list or object stands at a path that holds nothing, not even a comment."""
+    """Return whether a list or object stands at a path that holds nothing, not even a comment.
+
+    Of equal keys the last one is read. Without it the one before would count, so it stays.
+    """
     container, missing = document.locate(path)
-    is_container = not missing and document.plain[container] in "[{"
-    return is_container and _is_blank_inside(document, container)
+    if missing or document.plain[container] not in "[{":
+        return False
+    parent, _ = document.locate(path[:-1])
+    steps = [span.step for span in document.children(parent)]
+    return steps.count(path[-1]) == 1 and _is_blank_inside(document, container)
 
 
 def close_empty(document: Document, path: JsonPath) -> str:

@@ -7,6 +7,7 @@ import stat
 import time
 from typing import TYPE_CHECKING
 
+from anyhook.file_errors import dead_link, explain_error
 from anyhook.files import changed_within_tick, identity_of, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.record import Record, replace
@@ -136,10 +137,10 @@ def _read_content(source: Source) -> bytes | Diagnostic | None:
             if reason:
                 return diagnose("settings-unreadable", reason, Place(str(source.path)))
         return read_user_file(source.path, SIZE_LIMIT)
-    except FileNotFoundError:
-        return None
     except OSError as error:
-        reason = error.strerror or str(error)
+        if isinstance(error, FileNotFoundError) and not dead_link(source.path):
+            return None
+        reason = explain_error(source.path, error)
         return diagnose("settings-unreadable", reason, Place(str(source.path)))
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
+from anyhook.file_errors import explain_error, may_exist
 from anyhook.files import home_path, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
@@ -155,8 +156,10 @@ class SourceSearch:
         except (FileNotFoundError, NotADirectoryError):
             self.objects.pop(path, None)
             return None
-        except (OSError, ValueError, RecursionError) as error:
-            problem = getattr(error, "strerror", None) or str(error)
+        except OSError as error:
+            problem = explain_error(path, error)
+        except (ValueError, RecursionError) as error:
+            problem = str(error)
         else:
             if isinstance(value, dict):
                 self.objects[path] = value
@@ -360,9 +363,9 @@ def _find_extensions(search: SourceSearch, spec: Extensions) -> None:
     root = Path(spec.directory.format(home=search.location.home, config=config))
     search.watched += [root, root / spec.enablement]
     try:
-        directories = sorted(root.iterdir()) if root.is_dir() else []
+        directories = sorted(root.iterdir()) if os.path.isdir(root) else []
     except OSError as error:
-        search.report(f"{error.strerror}", root)
+        search.report(explain_error(root, error), root)
         return
     overrides = search.read_object(root / spec.enablement) or {}
     for directory in directories:
@@ -381,7 +384,7 @@ def _find_extension(
     manifest = search.read_object(base / spec.manifest)
     hooks_file = base / spec.hooks
     if manifest is None:
-        if hooks_file.is_file() and not (base / spec.manifest).exists():
+        if os.path.isfile(hooks_file) and not may_exist(base / spec.manifest):
             search.report(f"it has hooks and no {spec.manifest}, so they do not run", hooks_file)
         return
     name = str(manifest.get("name") or directory.name)
@@ -392,7 +395,7 @@ def _find_extension(
     named_hooks = manifest.get("hooks") if spec.manifest_hooks else None
     if isinstance(named_hooks, dict):
         hooks_file = base / spec.manifest
-    elif isinstance(named_hooks, str) and (base / named_hooks).is_file():
+    elif isinstance(named_hooks, str) and os.path.isfile(base / named_hooks):
         hooks_file = base / named_hooks
     source = Source(
         Layer.EXTENSION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import signal
 import stat
 import time
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import remove_leftovers, replace_file
 from anyhook.errors import SettingsError
+from anyhook.file_errors import explain_error
 from anyhook.files import read_user_file
 from anyhook.locks import locked
 
@@ -32,7 +34,10 @@ def stay_inside(project: Path, path: Path) -> None:
     """
     real = os.path.realpath(path)
     if not Path(real).is_relative_to(os.path.realpath(project)):
-        message = f"a link leads to {real}, outside the project; it was not changed"
+        message = (
+            f"a link leads to {real}, outside the project; it was not changed; replace the link by "
+            "what it leads to"
+        )
         raise SettingsError(message, path=str(path))
 
 
@@ -62,7 +67,8 @@ def write_atomically(
         real.parent.mkdir(parents=True, exist_ok=True, mode=0o700 if is_private else 0o777)
         # The mode is checked too: the system would let an administrator write the file.
         if real.exists() and not (os.access(real, os.W_OK) and real.stat().st_mode & 0o222):
-            raise SettingsError("it is read-only; it was not changed", path=str(path))
+            remedy = f"chmod u+w {shlex.quote(str(path))}"
+            raise PermissionError(errno.EACCES, f"it is read-only; run: {remedy}", str(path))
         with _signals_blocked(), locked(real), _locked_for_agents(real, path):
             if not _has_content(real, before):
                 message = "it changed while it was being edited; try again"
@@ -78,7 +84,8 @@ def write_atomically(
                 replace_file(real, text.encode(), mode=0o600 if is_private else None)
             return copy
     except OSError as error:
-        message = f"it cannot be written ({error.strerror}); it was not changed"
+        cause = explain_error(path, error, "change")
+        message = f"it cannot be written ({cause}); it was not changed"
         raise SettingsError(message, path=str(path)) from error
 
 

@@ -38,6 +38,8 @@ class Pipeline:
 
     elements: list[Element]
     operator: str
+    is_negated: bool = False
+    """Whether `!` precedes it."""
 
 
 Block = list[Pipeline]
@@ -67,7 +69,7 @@ def parse_script(text: str) -> Block:
 
 _PIPES = frozenset({"|", "|&"})
 _CLOSERS = frozenset({")", ";;"})
-_IGNORED = frozenset({"!", "time"})
+_IGNORED = frozenset({"time"})
 
 
 class _StepReader:
@@ -100,9 +102,12 @@ class _StepReader:
     def _read_pipeline(self, keywords: frozenset[str]) -> Pipeline:
         elements: list[Element] = []
         redirections: list[Redirection] = []
+        is_negated = False
         while not self.is_at_end() and not self._is_keyword(keywords):
             step = self._next()
-            if step.kind == "body":
+            if step.kind == "keyword" and step.text == "!":
+                is_negated = not is_negated
+            elif step.kind == "body":
                 if self._here_documents:
                     self._here_documents.pop(0).target = step.text
             elif step.kind == "redirection":
@@ -112,14 +117,14 @@ class _StepReader:
                     elements[-1].redirections += redirections
                 redirections = []
                 if step.text not in _PIPES:
-                    return Pipeline(elements, step.text)
+                    return Pipeline(elements, step.text, is_negated)
             else:
                 element = self._read_element(step)
                 if element is not None:
                     elements.append(element)
         if elements:
             elements[-1].redirections += redirections
-        return Pipeline(elements, "")
+        return Pipeline(elements, "", is_negated)
 
     def _redirection(self, step: Step) -> Redirection:
         redirection = Redirection(step.text, step.words[0].text)
