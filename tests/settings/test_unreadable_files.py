@@ -167,6 +167,25 @@ def test_a_file_without_rights_is_named_with_what_to_run(world, closed):
     ]
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_directory_of_settings_files_that_cannot_be_read_is_named(world, closed, is_link):
+    directory = world.project / ".github" / "hooks"
+    hook = {"type": "command", "bash": "exit 2"}
+    text = json.dumps({"version": 1, "hooks": {"preToolUse": [hook]}})
+    world.write(directory / "guard.json", text)
+    if is_link:
+        shutil.rmtree(directory)
+        directory.symlink_to("elsewhere")
+        remedy = "it is a link to elsewhere, which does not exist"
+    else:
+        closed(directory)
+        remedy = f"you may not enter it; run: chmod u+rx {directory}"
+
+    done = run_as_user(world, "-c", LOAD.replace("gemini", "copilot"))
+
+    assert f"settings-unreadable {remedy}" in done.stdout
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
 def test_a_file_of_another_user_is_named_with_its_owner(world):
     world.settings("project", DENY)
