@@ -101,6 +101,17 @@ def test_a_project_is_compared_with_the_decisions_of_all_hooks(recorded):
 
 
 @pytest.mark.slow
+def test_the_stop_of_a_hook_is_the_stop_of_a_project(recorded):
+    stops = """echo '{"continue": false, "stopReason": "halt"}'"""
+    answer = {"stop": True, "stop_reason": "halt"}
+    recorded.add(event(1, "ls", answer, result_of("guard.py", answer)))
+
+    comparison = compare(recorded, project(recorded, stops))
+
+    assert list(comparison.changes) == []
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("is_own", [True, False])
 def test_a_recorded_failure_is_a_crash(recorded, is_own):
     guard = recorded.hook(GUARD)

@@ -316,14 +316,27 @@ def _compare(
     second = {decided.ref: decided for decided in after}
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
-        of_old = old.decision if old else {}
-        of_new = new.decision if new else {}
-        names = sorted({*of_old, *of_new} - {"blame"})
+        of_old, of_new = _compared_fields(old), _compared_fields(new)
+        names = sorted({*of_old, *of_new})
         fields = tuple(name for name in names if of_old.get(name) != of_new.get(name))
         if not fields and _has_crashed(old) != _has_crashed(new):
             fields = (CRASH,)
         if fields:
             changes.append(DecisionChange(old, new, fields))
+
+
+def _compared_fields(decided: Decided | None) -> dict[str, Any]:
+    """Return a decision without its blame, in one form for both sides.
+
+    The reason of a stop is `stop_reason` in the answer of a hook, and `reason` in the decision of
+    several.
+    """
+    fields = dict(decided.decision) if decided is not None else {}
+    fields.pop("blame", None)
+    stop_reason = fields.pop("stop_reason", None)
+    if fields.get("stop") and stop_reason:
+        fields["reason"] = stop_reason
+    return fields
 
 
 def _has_crashed(decided: Decided | None) -> bool:
