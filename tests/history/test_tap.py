@@ -70,7 +70,7 @@ class Tapped:
         with History.open(self.history) as history:
             assert ingest(history).problems == []
             columns = (
-                "agent session event tool events.verdict source payload decision label file digest"
+                "agent session event tool events.verdict source payload decision label place file digest"
                 " status duration exit_code signal shadow error answer stdout stderr truncated"
             ).split()
             rows = history.connection.execute(
@@ -156,6 +156,17 @@ def test_a_script_in_the_directory_of_the_project_is_recorded_with_its_version(t
     (result,) = tapped.results()
     assert (result["label"], result["file"]) == ("guard.sh", str(script))
     assert result["digest"] is not None
+
+
+def test_scripts_of_one_name_are_told_apart_by_their_place(tapped):
+    for directory in ("a", "b"):
+        script = tapped.root / directory / "check.sh"
+        script.parent.mkdir()
+        script.write_text("#!/bin/sh\nexit 0\n")
+        tapped.run(f"sh {script}")
+
+    places = [result["place"] for result in tapped.results(2)]
+    assert places == [str(tapped.root / name / "check.sh") for name in ("a", "b")]
 
 
 def test_a_script_that_was_edited_after_it_ran_has_no_known_content(tapped):

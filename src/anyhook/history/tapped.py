@@ -53,6 +53,7 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
     result: dict[str, Any] = {
         "hook": handler.label,
         "kind": "command",
+        "place": str(files[0]) if files else "",
         "duration": tap["duration"],
         "stdout": stdout,
         "stderr": stderr,
