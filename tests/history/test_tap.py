@@ -70,8 +70,8 @@ class Tapped:
         with History.open(self.history) as history:
             assert ingest(history).problems == []
             columns = (
-                "agent session event tool events.verdict source payload decision label place file digest"
-                " status duration exit_code signal shadow error answer stdout stderr truncated"
+                "agent session event tool events.verdict source payload decision label place"
+                " file digest status duration exit_code signal shadow error answer stdout stderr truncated"
             ).split()
             rows = history.connection.execute(
                 f"SELECT {', '.join(columns)} FROM events JOIN bodies ON bodies.event_id ="
