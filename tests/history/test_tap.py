@@ -71,7 +71,8 @@ class Tapped:
             assert ingest(history).problems == []
             columns = (
                 "agent session event tool events.verdict source payload decision label place"
-                " file digest status duration exit_code signal shadow error answer stdout stderr truncated"
+                " file digest status duration exit_code signal shadow error answer stdout stderr"
+                " truncated"
             ).split()
             rows = history.connection.execute(
                 f"SELECT {', '.join(columns)} FROM events JOIN bodies ON bodies.event_id ="
