@@ -8,6 +8,7 @@ from anyhook.backtest.evaluation import RECORDED, evaluate
 from anyhook.history.events import RecordedResult
 from anyhook.history.filters import Filter
 from anyhook.history.store import History
+from anyhook.trust.approvals import offer_of
 from tests.backtest.test_backtest import GUARD, Recorded, shell
 from tests.backtest.test_projects import REFUSES, project
 
@@ -98,6 +99,27 @@ def test_a_project_is_compared_with_the_decisions_of_all_hooks(recorded):
 
     assert list(comparison.changes) == []
     assert comparison.title == "what was recorded"
+
+
+@pytest.mark.slow
+def test_the_stop_of_a_hook_is_the_stop_of_a_project(recorded):
+    stops = """echo '{"continue": false, "stopReason": "halt"}'"""
+    answer = {"stop": True, "stop_reason": "halt"}
+    recorded.add(event(1, "ls", answer, result_of("guard.py", answer)))
+
+    comparison = compare(recorded, project(recorded, stops))
+
+    assert list(comparison.changes) == []
+
+
+@pytest.mark.slow
+def test_the_offer_to_allow_a_call_once_is_no_difference(recorded):
+    answer = {**DENIED, "system_messages": [offer_of("other", "ABCDEF")]}
+    recorded.add(event(1, "rm x", answer, result_of("other", answer)))
+
+    comparison = compare(recorded, project(recorded, REFUSES))
+
+    assert list(comparison.changes) == []
 
 
 @pytest.mark.slow

@@ -685,3 +685,8 @@ def test_a_backtest_says_what_to_write_instead(home, capsys, arguments, text):
 
     assert main(["backtest", *arguments]) == USAGE
     assert text in " ".join(capsys.readouterr().err.split())
+
+
+def test_no_event_has_the_number_zero(home, capsys):
+    assert main(["history", "show", "--event", "0"]) == USAGE
+    assert capsys.readouterr().out == ""

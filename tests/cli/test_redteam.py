@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 
 import pytest
 
 from anyhook.cli import OK, PROBLEMS, USAGE
+from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.store import History
+from anyhook.journal.lines import history_directory
+from anyhook.manage.redteam import choose_guards, denied_by
 from anyhook.redteam import search
+from anyhook.testing import make_payload
 from tests.redteam.guards import TUTORIAL, write_configured
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are those of Linux")
@@ -100,6 +106,43 @@ def test_hooks_of_the_settings_run_when_they_are_trusted(run, project, monkeypat
     assert code == OK
     assert "rm -r ~" in output
     assert "[[case]]" in output
+
+
+def denial_of(file, command):
+    payload = make_payload("before_tool", agent="claude", tool="shell", input={"command": command})
+    denial = {"outcome": "deny", "reason": "no"}
+    result = RecordedResult(file.name, place=str(file), answer=denial)
+    return RecordedEvent(
+        "claude",
+        "session",
+        "before_tool",
+        time.time(),
+        payload,
+        "hook",
+        tool="shell",
+        decision=denial,
+        results=(result,),
+    )
+
+
+@pytest.mark.parametrize("name", ["hooks/guard.py", "no deletes"])
+def test_denials_in_the_history_are_found_by_the_file_of_the_hook(project, monkeypatch, name):
+    monkeypatch.chdir(project)
+    file = project / "hooks" / "guard.py"
+    file.parent.mkdir()
+    file.write_text(TUTORIAL)
+    hook = {"name": "no deletes", "type": "command", "command": "anyhook run hooks/guard.py"}
+    settings = project / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text(json.dumps({"hooks": {"BeforeTool": [{"hooks": [hook]}]}}))
+    with History.open(history_directory()) as history:
+        other_file = project / "other" / "guard.py"
+        history.add([denial_of(file, "rm -rf old"), denial_of(other_file, "ls")])
+
+        (guard,) = choose_guards(project, [name], None, trust_once=True).guards
+        (plain,) = denied_by(guard, (), history, cases=None, commands=())
+
+    assert (plain.text, plain.source) == ("rm -rf old", "denied in the history")
 
 
 def test_a_history_that_cannot_be_opened_is_reported(run, guard, tmp_path, monkeypatch):

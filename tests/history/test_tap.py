@@ -70,8 +70,9 @@ class Tapped:
         with History.open(self.history) as history:
             assert ingest(history).problems == []
             columns = (
-                "agent session event tool events.verdict source payload decision label file"
-                " status duration exit_code signal shadow error answer stdout stderr truncated"
+                "agent session event tool events.verdict source payload decision label place"
+                " file digest status duration exit_code signal shadow error answer stdout stderr"
+                " truncated"
             ).split()
             rows = history.connection.execute(
                 f"SELECT {', '.join(columns)} FROM events JOIN bodies ON bodies.event_id ="
@@ -143,6 +144,43 @@ def test_the_script_of_a_command_is_recorded_with_its_version(tapped):
 
     (result,) = tapped.results()
     assert (result["label"], result["file"]) == ("guard.sh", str(script))
+
+
+def test_a_script_in_the_directory_of_the_project_is_recorded_with_its_version(tapped):
+    script = tapped.root / "hooks" / "guard.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\nexit 0\n")
+
+    environment = {**tapped.env, "CLAUDE_PROJECT_DIR": str(tapped.root)}
+    tapped.run('sh "$CLAUDE_PROJECT_DIR"/hooks/guard.sh', env=environment)
+
+    (result,) = tapped.results()
+    assert (result["label"], result["file"]) == ("guard.sh", str(script))
+    assert result["digest"] is not None
+
+
+def test_scripts_of_one_name_are_told_apart_by_their_place(tapped):
+    for directory in ("a", "b"):
+        script = tapped.root / directory / "check.sh"
+        script.parent.mkdir()
+        script.write_text("#!/bin/sh\nexit 0\n")
+        tapped.run(f"sh {script}")
+
+    places = [result["place"] for result in tapped.results(2)]
+    assert places == [str(tapped.root / name / "check.sh") for name in ("a", "b")]
+
+
+def test_a_script_that_was_edited_after_it_ran_has_no_known_content(tapped):
+    script = tapped.root / "guard.sh"
+    script.write_text("#!/bin/sh\nexit 2\n")
+    tapped.run(f"sh {script}")
+    tapped.records()
+
+    script.write_text("#!/bin/sh\nexit 0\n")
+
+    (result,) = tapped.results()
+    assert result["file"] == str(script)
+    assert result["digest"] is None
 
 
 def test_a_decision_in_json_is_recorded(tapped):

@@ -265,6 +265,27 @@ def test_only_a_star_is_special_in_a_program_and_an_operand(words):
     assert shell("git push").runs("g*", "p*sh").certain
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("git push",),
+        ("git push --force",),
+        ("git", "push", "--force"),
+        ("git", "--force"),
+        ("g* p*sh",),
+    ],
+)
+def test_the_words_of_a_command_mean_the_command(words):
+    assert shell("cd x && git push -f origin").runs(*words).certain
+    assert not shell("git pull").runs(*words)
+    assert not shell("echo git push --force").runs(*words)
+
+
+def test_a_program_may_have_a_blank_in_its_name():
+    assert shell("'/opt/My App' --quit").runs("My App").certain
+    assert not shell("'/opt/My Apps' --quit").runs("My App")
+
+
 def test_a_fetched_page_is_a_contact():
     assert tool("web_fetch", url="https://a.example.com/x", prompt="").contacts("*.example.com")
 

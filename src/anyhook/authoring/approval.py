@@ -20,6 +20,7 @@ from anyhook.trust.approvals import (
     DeniedCall,
     call_digest,
     new_id,
+    offer_of,
     shown_arguments,
 )
 
@@ -83,8 +84,8 @@ def apply_approval(
         time=time.time(),
     )
     if can_show and approvals.can_keep():
-        message = f"{name} denied this. To allow exactly this call once: anyhook allow {call.id}"
-        answer = answer.replace(system_message=join_lines([answer.system_message, message]))
+        messages = [answer.system_message, offer_of(name, call.id)]
+        answer = answer.replace(system_message=join_lines(messages))
     return AppliedApproval(answer=answer, call=call)
 
 

@@ -23,7 +23,7 @@ from anyhook.history.replay import (
     count_events_of_versions,
     past_answers,
     past_decisions,
-    versions_by_file,
+    versions_of_file,
 )
 from anyhook.model.record import replace
 
@@ -94,14 +94,7 @@ def recorded_baseline(
     if subject.is_project:
         title = "what was recorded"
     else:
-        # A hook of the same name counts if its file is not there any more: it was moved.
-        name, own, moved = Path(subject.path).name, [], []
-        for number, label, file in versions_by_file(history):
-            if file and os.path.realpath(file) in (subject.path, os.path.realpath(subject.path)):
-                own.append(number)
-            elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
-                moved.append(number)
-        versions = own or moved
+        versions = versions_of_file(history, subject.path)
         number = count_events_of_versions(history, selection, versions) if versions else 0
         if number:
             for past in past_answers(history, selection, versions):

@@ -11,6 +11,7 @@ from anyhook.backtest.reads import VARIABLE, WHOLE
 from anyhook.backtest.results import ORDER, Decided, Result, Tally
 from anyhook.history.verdicts import CRASH, DENYING
 from anyhook.model.text import count_of
+from anyhook.trust.approvals import without_offer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -316,14 +317,30 @@ def _compare(
     second = {decided.ref: decided for decided in after}
     for ref in dict.fromkeys([*second, *first]):
         old, new = first.get(ref), second.get(ref)
-        of_old = old.decision if old else {}
-        of_new = new.decision if new else {}
-        names = sorted({*of_old, *of_new} - {"blame"})
+        of_old, of_new = _compared_fields(old), _compared_fields(new)
+        names = sorted({*of_old, *of_new})
         fields = tuple(name for name in names if of_old.get(name) != of_new.get(name))
         if not fields and _has_crashed(old) != _has_crashed(new):
             fields = (CRASH,)
         if fields:
             changes.append(DecisionChange(old, new, fields))
+
+
+def _compared_fields(decided: Decided | None) -> dict[str, Any]:
+    """Return a decision without its blame, in one form for both sides.
+
+    The reason of a stop is `stop_reason` in the answer of a hook, and `reason` in the decision of
+    several. The offer to allow a denied call once is recorded where a command printed it.
+    """
+    fields = dict(decided.decision) if decided is not None else {}
+    fields.pop("blame", None)
+    stop_reason = fields.pop("stop_reason", None)
+    if fields.get("stop") and stop_reason:
+        fields["reason"] = stop_reason
+    if "system_messages" in fields:
+        messages = [without_offer(str(message)) for message in fields.pop("system_messages")]
+        fields["system_messages"] = [message for message in messages if message]
+    return {name: value for name, value in fields.items() if value != []}
 
 
 def _has_crashed(decided: Decided | None) -> bool:

@@ -182,7 +182,7 @@ def show(
     session: SessionArgument = "last",
     event: Annotated[
         int,
-        typer.Option("--event", metavar="NUMBER", help="One event, with all that is known."),
+        typer.Option("--event", metavar="NUMBER", min=1, help="One event, with all that is known."),
     ] = 0,
     agent: Agent = "",
     everything: AllEvents = False,

@@ -46,8 +46,8 @@ class HookName(NamedTuple):
 
     label: str
     place: str
-    """`FILE:LINE` in the settings, by an engine; its own file, by a hook file; empty, by a recorder
-    around a command."""
+    """`FILE:LINE` in the settings, by an engine; its own file, by a hook file; its script, by a
+    recorder around a command, and empty if it names none."""
 
 
 @dataclass(slots=True)

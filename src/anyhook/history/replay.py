@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.history.rows import uncompressed
@@ -103,13 +105,22 @@ class PastDecision:
     error: str | None
 
 
-def versions_by_file(history: History) -> list[tuple[int, str, str]]:
-    """Return the versions of all hooks: number, label, and file or empty text."""
+def versions_of_file(history: History, path: str) -> list[int]:
+    """Return the versions of the hook that is a file.
+
+    A hook of the same name counts if its file is not there any more: it was moved.
+    """
+    paths, name = (path, os.path.realpath(path)), Path(path).name
+    own: list[int] = []
+    moved: list[int] = []
     rows = history.connection.execute("SELECT id, label, place, file FROM hooks")
-    return [
-        (number, label, file or place.rpartition(":")[0] or place)
-        for number, label, place, file in rows
-    ]
+    for number, label, place, of_version in rows:
+        file = of_version or place.rpartition(":")[0] or place
+        if file and os.path.realpath(file) in paths:
+            own.append(number)
+        elif label == name and not (file and os.path.exists(file)):  # noqa: PTH110 - a text
+            moved.append(number)
+    return own or moved
 
 
 def count_events_of_versions(history: History, chosen: Filter, versions: Iterable[int]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,18 +44,21 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         handler = HandlerSpec("command", Layer.RUNTIME, place, command=words[0])
     else:
         handler = HandlerSpec("command", Layer.RUNTIME, place, argv=tuple(words))
-    files = named_files(handler, Path(tap["cwd"]), {})
+    project_names = [n for n, source in agent.hook_environment.items() if source == "project_dir"]
+    variables = {**os.environ, **dict.fromkeys(project_names, record["project"])}
+    files = named_files(handler, Path(tap["cwd"]), variables)
     command = handler.command or shlex.join(words)
     stdout, stderr = tap["stdout"][:MAX_STREAM_LENGTH], tap["stderr"][:MAX_STREAM_LENGTH]
     is_cut = (stdout, stderr) != (tap["stdout"], tap["stderr"])
     result: dict[str, Any] = {
         "hook": handler.label,
         "kind": "command",
+        "place": str(files[0]) if files else "",
         "duration": tap["duration"],
         "stdout": stdout,
         "stderr": stderr,
         "truncated": tap["truncated"] or is_cut,
-        "version": version_record(command, str(files[0]) if files else None),
+        "version": _version(command, files, record["time"]),
     }
     result |= {name: tap[name] for name in ("exit_code", "signal", "shadow") if name in tap}
     result |= _answer(agent, event, handler, tap)
@@ -66,6 +70,20 @@ def complete_tapped(record: Mapping[str, Any]) -> dict[str, Any]:
         "decision": decision,
         "results": [result],
     }
+
+
+def _version(command: str, files: list[Path], started: float) -> dict[str, Any]:
+    """Return what identifies the version of a command that ran some time ago."""
+    if not files:
+        return version_record(command, None)
+    version = version_record(command, str(files[0]))
+    try:
+        has_changed = files[0].stat().st_ctime > started
+    except OSError:
+        has_changed = True
+    if has_changed:  # the content that has run is not known
+        return {"command": command, "file": str(files[0])}
+    return version
 
 
 def _answer(

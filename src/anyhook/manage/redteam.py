@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
+from anyhook.engine.hook_files import files_of
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.handlers.hook_commands import split_plain_line
 from anyhook.history.filters import Filter
+from anyhook.history.hooks import hook_runs
+from anyhook.history.replay import versions_of_file
 from anyhook.history.search import search_in_time
+from anyhook.history.sessions import get_event
 from anyhook.history.verdicts import HOLDING
 from anyhook.manage.hooks import UNTRUSTED, HookRow, find_hook, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
+from anyhook.model.answers import Outcome
+from anyhook.model.record import replace
 from anyhook.redteam.asking import Guard
 from anyhook.redteam.plain import Plain, plain_of
 from anyhook.redteam.trials import example_of
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
+    from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
     from anyhook.model.diagnostics import Place
     from anyhook.redteam.search import Escape
@@ -111,13 +118,14 @@ def choose_guards(
 def _guard_of_file(path: Path, project: Path, agent: str) -> Guard:
     file = path.resolve()
     if is_portable("", [file]):
-        return Guard(str(path), agent, str(project), file=str(file))
+        return Guard(str(path), agent, str(project), file=str(file), script=str(file))
     if not os.access(file, os.X_OK):
         raise UsageError(
             f"{path} is not a Python hook file of anyhook, and it cannot be executed; "
             f"write: chmod +x {path}"
         )
-    return Guard(str(path), agent, str(project), command=shlex.quote(str(file)), is_trusted=True)
+    guard = Guard(str(path), agent, str(project), is_trusted=True, script=str(file))
+    return replace(guard, command=shlex.quote(str(file)))
 
 
 def _unknown_guard(name: str, errors: Sequence[UnknownNameError]) -> UsageError:
@@ -163,7 +171,10 @@ def _guard_of_rows(engine: Engine, label: str, rows: Sequence[HookRow]) -> Guard
     if command is not None and len(command.words) == 1:
         path = Path(engine.project_dir, command.words[0])
         file = str(path) if path.is_file() else ""
-    return Guard(label, engine.agent.name, str(engine.project_dir), file, places, is_trusted=True)
+    scripts = files_of(engine, handler)
+    script = str(scripts[0]) if scripts else ""
+    project = str(engine.project_dir)
+    return Guard(label, engine.agent.name, project, file, places, is_trusted=True, script=script)
 
 
 # -- what a hook denies
@@ -214,14 +225,23 @@ def _calls_of(
 
 
 def _calls_of_history(guard: Guard, history: History) -> Iterator[tuple[str, dict[str, Any], str]]:
-    denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
-    for event in search_in_time(history, denials, limit=MAX_DENIALS).events:
+    for event in _past_denials(guard, history):
         agent = get_agent(event.agent)
         name = str(event.payload.get("tool_name", ""))
         arguments = event.payload.get("tool_input")
         if isinstance(arguments, dict) and not event.redacted and not event.cut:
             call = agent.vocabulary.call(name, arguments)
             yield event.tool or "", dict(call.arguments), "denied in the history"
+
+
+def _past_denials(guard: Guard, history: History) -> list[RecordedEvent]:
+    """Return the latest events that a hook has denied, whatever it was called then."""
+    if not guard.script:
+        denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
+        return list(search_in_time(history, denials, limit=MAX_DENIALS).events)
+    runs = hook_runs(history, versions_of_file(history, guard.script), event=EVENT)
+    denied = [run.event_id for run in runs if run.verdict == Outcome.DENY and not run.shadow]
+    return [get_event(history, number) for number in denied[:MAX_DENIALS]]
 
 
 # -- accepted escapes

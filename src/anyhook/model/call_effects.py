@@ -29,7 +29,7 @@ class Match(Record):
 
     Attributes:
         matched: Whether the call does it, or may do it. This is the match's truth.
-        certain: Whether that is certain.
+        certain: Whether that is certain: without a match it is `False`.
         command: The command that does it; `None` for another tool than the shell.
         why: A sentence for a reason: "`find` deletes src/a.py".
         path: What it reads, writes or deletes; empty if only the shell knows. Absolute where the
@@ -56,7 +56,7 @@ class Match(Record):
             yield from self.others
 
 
-NO_MATCH = Match(matched=False)
+NO_MATCH = Match(matched=False, certain=False)
 _FILE_TOOLS: dict[str, tuple[str, tuple[str, ...]]] = {
     "read_file": ("reads", ("file_path",)),
     "read_many_files": ("reads", ("include",)),
@@ -116,9 +116,11 @@ class CallEffects:
     def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
         """Return whether the call runs a program; see `ToolEvent.runs`."""
         matches: list[Match] = []
+        spellings = _spellings(program, operands, options)
         for command in self.commands:
             for candidate in (*command.wrappers, command):
-                certainty = _runs(candidate, program.lower(), operands, options)
+                answers = [_runs(candidate, *spelling) for spelling in spellings]
+                certainty = next((answer for answer in answers if answer is not None), None)
                 if certainty is not None:
                     is_certain = certainty and command.certain
                     why = _runs_sentence(candidate, command, is_certain)
@@ -280,6 +282,26 @@ def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, A
                 yield from inner
                 for kind in () if inner else kinds:
                     yield kind, path, kind == "deletes" and is_recursive
+
+
+def _spellings(
+    program: str, operands: Collection[str], options: Collection[str]
+) -> list[tuple[str, list[str], set[str]]]:
+    """Return what a guard may mean by its words, as program, operands and options.
+
+    Taken literally, `runs("git push --force")` and `runs("git", "push", "--force")` would match
+    nothing, and the guard would be absent without a message. A name may have blanks, too.
+    """
+    meanings = [(program, list(operands))]
+    words = program.split()
+    if len(words) > 1:
+        meanings.append((words[0], [*words[1:], *operands]))
+    spellings: list[tuple[str, list[str], set[str]]] = []
+    for name, others in meanings:
+        named = {word for word in others if word.startswith("-") and word.strip("-")}
+        rest = [word for word in others if word not in named]
+        spellings.append((name.lower(), rest, named.union(options)))
+    return spellings
 
 
 def _runs(

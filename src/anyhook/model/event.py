@@ -208,7 +208,8 @@ class ToolEvent(Event, OfTool[CallT_co]):
         """Return whether a call of the shell runs a program.
 
         Args:
-            program: Its name without directories; `*` stands for any characters (`mkfs*`).
+            program: Its name without directories; `*` stands for any characters (`mkfs*`). The
+                words of a command, like `"git push --force"`, mean its program and the rest.
             operands: What its first arguments are that are not options: `"push"`; `*` stands for
                 any characters here, too.
             options: The options that it has, all of them, each in any spelling: `{"--force"}`.

@@ -70,6 +70,8 @@ class Guard(Record, kw_only=False):
     """A command line that is not a hook of the settings; it gets every call of a tool."""
     is_trusted: bool = False
     """Whether it may run although the user has not trusted it."""
+    script: str = ""
+    """The file that it runs, under which the history has its answers; empty if it names none."""
 
 
 class TrialAnswer(NamedTuple):

@@ -271,6 +271,19 @@ def new_id() -> str:
     return "".join(ID_LETTERS[byte % len(ID_LETTERS)] for byte in os.urandom(ID_LENGTH))
 
 
+def offer_of(name: str, identifier: str) -> str:
+    """Return the message of a hook to the user that a denied call can be allowed once."""
+    return f"{name} {_OFFER}{identifier}"
+
+
+def without_offer(message: str) -> str:
+    """Return a message without the offers in it, which have another ID each time."""
+    return "\n".join([line for line in message.split("\n") if _OFFER not in line])
+
+
+_OFFER = "denied this. To allow exactly this call once: anyhook allow "
+
+
 def _modified(path: str) -> float:
     try:
         return os.stat(path).st_mtime
