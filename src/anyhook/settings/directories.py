@@ -6,6 +6,9 @@ import os
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from anyhook.file_errors import dead_link, explain_error
+from anyhook.model.diagnostics import Diagnostic, Place, diagnose
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
@@ -67,6 +70,20 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
 
     visit(base, 0)
     return directories
+
+
+def report_closed(directories: Iterable[Path]) -> list[Diagnostic]:
+    """Report directories that exist and cannot be read: the hooks in their files are absent."""
+    problems: list[Diagnostic] = []
+    for directory in directories:
+        try:
+            os.scandir(directory).close()
+        except OSError as error:
+            is_absent = isinstance(error, FileNotFoundError) and not dead_link(directory)
+            if not is_absent:
+                message = explain_error(directory, error, "enter")
+                problems.append(diagnose("settings-unreadable", message, Place(str(directory))))
+    return problems
 
 
 def _list_paths(directory: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.agents.spec.settings import HOOKS_PATH, Extensions
-from anyhook.file_errors import dead_link, explain_error, may_exist
+from anyhook.file_errors import explain_error, may_exist
 from anyhook.files import home_path, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
@@ -25,6 +25,7 @@ from anyhook.settings.directories import (
     is_pattern,
     list_directories,
     list_files,
+    report_closed,
 )
 from anyhook.settings.jsonc import list_at
 
@@ -281,7 +282,7 @@ def _settings_places(
             files.append(place)
             continue
         descending = place.file.descending
-        diagnostics += _report_closed(list_directories(place.path))
+        diagnostics += report_closed(list_directories(place.path))
         files_found = list_files(place.path, descending=descending)
         paths, problems = _limit_files(files_found, base_directory(place.path))
         diagnostics += problems
@@ -290,20 +291,6 @@ def _settings_places(
             paths.append(own_path)
         files += [place.replace(path=path) for path in paths]
     return files
-
-
-def _report_closed(directories: Iterable[Path]) -> list[Diagnostic]:
-    """Report directories that exist and cannot be read: the hooks in their files are absent."""
-    problems: list[Diagnostic] = []
-    for directory in directories:
-        try:
-            os.scandir(directory).close()
-        except OSError as error:
-            is_absent = isinstance(error, FileNotFoundError) and not dead_link(directory)
-            if not is_absent:
-                message = explain_error(directory, error, "enter")
-                problems.append(diagnose("settings-unreadable", message, Place(str(directory))))
-    return problems
 
 
 def _limit_files(paths: list[Path], directory: Path) -> tuple[list[Path], list[Diagnostic]]:
