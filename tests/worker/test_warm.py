@@ -54,9 +54,12 @@ SAME = {
     "prefix": SAYS + "    import sys; return deny(repr((sys.prefix, sys.executable, sys.version)))",
     "async": "@hooks.before_tool\nasync def say(event):\n"
     "    import asyncio; await asyncio.sleep(0.01); return deny('slept')",
-    "forks and leaves the child": SAYS + "    import os, time\n"
-    "    if os.fork() == 0:\n        os._exit(0)\n    return deny('x')",
-    "forks and the child returns": SAYS + "    import os\n    pid = os.fork()\n"
+    # Python 3.12 warns of the thread that watches the time of a cold hook.
+    "forks and leaves the child": SAYS + "    import os, warnings\n"
+    "    warnings.simplefilter('ignore')\n    if os.fork() == 0:\n        os._exit(0)\n"
+    "    return deny('x')",
+    "forks and the child returns": SAYS + "    import os, warnings\n"
+    "    warnings.simplefilter('ignore')\n    pid = os.fork()\n"
     "    if pid: os.waitpid(pid, 0)\n    return deny('x')",
     "forks beside a thread": SAYS + "    import os, threading, warnings\n"
     "    go = threading.Event()\n    thread = threading.Thread(target=go.wait)\n"
