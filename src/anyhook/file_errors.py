@@ -42,7 +42,7 @@ def explain_error(path: str | os.PathLike[str], error: OSError, verb: str = "rea
     Args:
         path: The file.
         error: What the system reports.
-        verb: What was tried: `read` or `change`.
+        verb: What was tried: `read`, `change`, or `enter` for a directory.
     """
     link = dead_link(path)
     if link:
@@ -65,8 +65,9 @@ def explain_error(path: str | os.PathLike[str], error: OSError, verb: str = "rea
 
 def _nearest(path: str) -> str:
     """Return the part of a path that exists, be it a link that leads nowhere."""
-    while not os.path.lexists(path):
-        path = os.path.dirname(path)
+    parent = os.path.dirname(path)
+    while not os.path.lexists(path) and parent != path:  # a drive of Windows may not exist
+        path, parent = parent, os.path.dirname(parent)
     return path
 
 

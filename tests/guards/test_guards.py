@@ -105,6 +105,18 @@ def test_a_project_behind_a_link_has_two_names(tmp_path, home, directory, place)
     assert run(f"rm -f {tmp_path}/a.txt") == "deny"
 
 
+def test_a_user_who_empties_the_list_of_disposable_directories_is_asked_about_all(tmp_path, home):
+    text = guard_file("files").read_text(encoding="utf-8")
+    path = tmp_path / ".anyhook" / "guard-files.py"
+    path.parent.mkdir()
+    path.write_text(re.sub(r"(?ms)^DISPOSABLE = \[.*?^\]", "DISPOSABLE = []", text))
+    call = {"tool": "shell", "input": {"command": "rm -rf build"}, "cwd": str(tmp_path)}
+
+    run = run_hook(path, "before_tool", agent="claude", **call)
+
+    assert run.outcome == "ask"
+
+
 def test_git_takes_a_name_that_is_there_for_a_file(tmp_path):
     (tmp_path / "src").mkdir()
 

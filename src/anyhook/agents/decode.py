@@ -208,7 +208,7 @@ class _ReplyReader:
     def _is_hidden(self, item: OutputField, value: Any) -> bool:
         """Return whether another member takes the effect of a member away.
 
-        A strict agent drops the whole reply if its value is wrong all the same: that is reported.
+        A strict agent drops the whole reply if the value without effect is wrong: it is reported.
         """
         others = [_lookup(self.reply, path) for path in item.hidden_by]
         if not any(other not in (_MISSING, None) for other in others):

@@ -19,8 +19,8 @@ from anyhook.manage.cases import (
     CaseStatus,
     agents_of_cases,
     configured_agents,
+    first_case_texts,
     try_cases,
-    write_case_texts,
 )
 from anyhook.manage.tried import keep_cases
 from anyhook.model.text import printable
@@ -136,7 +136,7 @@ def write_first_cases(path: Path, project: Path, *, trust_once: bool, as_json: b
         for agent in configured_agents(project):
             if not trust_once:
                 accept_own_edits(project, agent)
-            texts = write_case_texts(sandbox, project, agent, trust_once=trust_once)
+            texts = first_case_texts(sandbox, project, agent, trust_once=trust_once)
             cases.update(dict.fromkeys(texts))
     if not cases:
         raise UsageError(f"no hooks are configured in {project}; see: anyhook init")

@@ -60,8 +60,8 @@ DISPOSABLE = [
 # Files in the project that are neither deleted nor overwritten, like "data/**" or "migrations/**".
 PROTECTED = [".git/HEAD", ".git/config", ".git/objects/**", ".git/refs/**"]
 
-# Compiled once: a warm hook is loaded once for all events.
-IS_DISPOSABLE = re.compile("|".join(map(fnmatch.translate, DISPOSABLE)))
+# Compiled when the file is loaded, which a warm hook does once for all events.
+DISPOSABLE_NAMES = [re.compile(fnmatch.translate(name)) for name in DISPOSABLE]
 
 hooks = Hooks(on_crash="deny")
 hooks.about(families=["files"])
@@ -157,7 +157,7 @@ def is_disposable(target, projects):
     if project is None:
         return any(path.is_relative_to(place.removesuffix("/**")) for place in SCRATCH)
     parts = path.relative_to(project).parts
-    return any(IS_DISPOSABLE.match(part) for part in parts)
+    return any(name.match(part) for part in parts for name in DISPOSABLE_NAMES)
 
 
 for denied in """

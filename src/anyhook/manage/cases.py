@@ -135,7 +135,7 @@ def try_cases(
     return TriedCases(engine, results, untrusted)
 
 
-def write_case_texts(sandbox: Sandbox, project: Path, agent: str, *, trust_once: bool) -> list[str]:
+def first_case_texts(sandbox: Sandbox, project: Path, agent: str, *, trust_once: bool) -> list[str]:
     """Return the text of a case for each configured hook of an agent.
 
     A case expects what the hooks answer now, in a sandbox. Hooks that are not trusted do not run:

@@ -72,7 +72,8 @@ class Step(NamedTuple):
 class CommandLine:
     """What a command line runs; also what is inside substitutions.
 
-    No dataclass, like the next one: `dataclasses` would be a fifth of a cold guard.
+    This and the next class are no dataclasses: a cold guard would import `dataclasses` for them,
+    an eighth of its instructions.
 
     Attributes:
         commands: The simple commands.

@@ -396,7 +396,7 @@ class RuleSet(Record):
             member that the event does not have; empty if nothing does.
         find_fault: `module:NAME` of the function that returns why a reply of right members is
             invalid as a whole, as a `ReplyFault`, or `None` if it is valid: takes the canonical
-            name of the event and the reply; empty if none is.
+            name of the event and the reply; empty if all replies are valid.
         correct_fields: `module:NAME` of the function that corrects the fields of an answer that
             were read from a reply: takes the canonical name of the event, the reply, and the
             fields, which it changes; empty if none are corrected.

@@ -397,7 +397,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         return answer
 
     def _session_after_tool(self, context: ToolContext) -> Session:
-        """Return the session of a call that ended; what runs next is no longer inside its tool."""
+        """Return the session of a call that ended, and note that its tool has ended."""
         state = self._state_of(context)
         # A call of an agent that is a tool itself ends inside that tool.
         if not state.is_nested(context):
