@@ -676,6 +676,16 @@ def test_a_warm_event_imports_nothing(warm, agent):
 
 
 @pytest.mark.slow
+def test_each_child_reads_the_command_line_of_the_sample(warm):
+    """What its server read is known to it, and its own pages would be copied during an event."""
+    cache = "from anyhook.shell import commands; return deny(str(commands._read.cache_info()))"
+    path = warm.hook(f"{SAYS}    {cache}")
+    warm.wake(path)
+
+    assert "hits=0, misses=1" in reason_of(warm.run(path))
+
+
+@pytest.mark.slow
 def test_a_warm_async_function_imports_nothing(warm):
     path = warm.hook(IMPORTS.replace("def read", "async def read"))
 

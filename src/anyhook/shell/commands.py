@@ -42,6 +42,11 @@ def read_commands(
     return _read(text, home, cwd or "", shell)
 
 
+def forget_commands() -> None:
+    """Read the next command line again, also if it was read before."""
+    _read.cache_clear()
+
+
 # The sentences of one event ask for the same commands.
 @lru_cache(maxsize=16)
 def _read(text: str, home: str | None, cwd: str, shell: str | None) -> tuple[Command, ...]:

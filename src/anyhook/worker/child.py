@@ -26,6 +26,7 @@ from anyhook.authoring.process_exit import (
 )
 from anyhook.authoring.run import answer
 from anyhook.model.answers import BLOCKING_EXIT
+from anyhook.shell.commands import forget_commands
 from anyhook.worker.client import (
     ACCEPT_TIMEOUT,
     RUN,
@@ -163,6 +164,7 @@ class WorkerChild:
         that it shares with its server, and each of them is copied. Without a rehearsal in each
         child, an answer takes twice as long.
         """
+        forget_commands()  # the server has read the sample's command line: a child would skip it
         try:
             with connected_pair() as (link, client):
                 self._link = link
