@@ -16,6 +16,7 @@ from anyhook.secrets.redact import (
     find_at_once,
     find_mark_by_mark,
     find_secrets,
+    redact_text,
 )
 from tests.tables import each
 
@@ -325,3 +326,11 @@ def test_a_secret_in_json_within_json_is_replaced(depth):
 def test_a_password_with_an_at_sign_in_a_url_is_replaced_whole():
     text, _ = Redactor({}).redact("psql postgres://user:hunter2@tail@host/db")
     assert text == "psql postgres://user:[redacted:url-password]@host/db"
+
+
+@pytest.mark.parametrize("template", ["[INFO] deploy with {}", "{{ deploy {}", "deploy {}"])
+def test_the_value_of_a_secret_variable_is_replaced_in_every_text(monkeypatch, template):
+    monkeypatch.setenv("DEPLOY_TOKEN", "not-a-form-of-any-service")
+    monkeypatch.setattr("anyhook.secrets.redact._own_redactor", Redactor)
+
+    assert "not-a-form" not in redact_text(template.format("not-a-form-of-any-service"))

@@ -71,12 +71,12 @@ class Redactor:
                 form = json.dumps(form, ensure_ascii=False)[1:-1]
         self._values = dict(sorted(values.items(), key=lambda item: -len(item[0])))
 
-    def redact(self, text: str, *, is_cut: bool = False) -> tuple[str, int]:
-        """Replace the secrets in a JSON text, which stays valid JSON, or in any other text.
+    def redact(self, text: str, *, is_json: bool = True) -> tuple[str, int]:
+        """Replace the secrets in a text.
 
         Args:
             text: The text.
-            is_cut: Whether it is a part of a text, and never JSON.
+            is_json: Whether it is a JSON text, which stays valid JSON.
 
         Returns:
             The text without secrets, and the number of those that were replaced.
@@ -84,7 +84,7 @@ class Redactor:
         count = 0
         for value, label in self._values.items():
             if value in text:
-                text, replaced = _replace_value(text, value, label, is_json=not is_cut)
+                text, replaced = _replace_value(text, value, label, is_json=is_json)
                 count += replaced
         secrets = find_secrets(text)
         if not secrets:
@@ -103,7 +103,7 @@ class Redactor:
         searched beyond the cut.
         """
         part = text[: limit + SEARCHED_BEYOND]
-        redacted, _ = self.redact(part, is_cut=True)
+        redacted, _ = self.redact(part, is_json=False)
         if len(part) < len(text):  # the end of this part may go through a secret, too
             redacted = redacted[:-SEARCHED_BEYOND]
         return redacted[:limit]
@@ -120,7 +120,7 @@ def redact_json(text: str) -> tuple[str, int]:
 
 def redact_text(text: str) -> str:
     """Replace the secrets in any text; see `redact_json`."""
-    return _own_redactor().redact(text)[0]
+    return _own_redactor().redact(text, is_json=False)[0]
 
 
 def redact_start(text: str, limit: int) -> str:
