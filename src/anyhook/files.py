@@ -32,6 +32,20 @@ _OPEN_FLAGS = (
     | getattr(os, "O_BINARY", 0)
 )
 
+
+def opens_for_reading(flags: object = None) -> bool:
+    """Return whether what a file held before can be read by who opens it so.
+
+    Args:
+        flags: The third argument of Python's audit event `open`: those of `os.open`. A program can
+            raise the event with other arguments.
+    """
+    if not isinstance(flags, int):
+        return True
+    is_new_or_emptied = flags & (os.O_EXCL | os.O_TRUNC)
+    return not flags & os.O_WRONLY and not is_new_or_emptied
+
+
 FileIdentity = tuple[int, int, int, int, int] | None
 """Device, inode, size in bytes, mtime and ctime in nanoseconds; `None` if the file does not exist.
 Programs can set the mtime back (`cp -p`, `rsync --times`), but not the ctime."""

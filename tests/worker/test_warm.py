@@ -437,6 +437,11 @@ spec.loader.exec_module(words)
     ),
     "a module that a function imports": ("words.py", "", "__import__('words').WORD"),
     "data": ("words.py", "with open('words.py') as f: TEXT = f.read()\n", 'TEXT.split("\'")[1]'),
+    "data that is opened for writing, too": (
+        "words.py",
+        "with open('words.py', 'r+') as f: TEXT = f.read()\n",
+        'TEXT.split("\'")[1]',
+    ),
     "data by its descriptor": (
         "words.py",
         "import os\nfd = os.open('words.py', 0)\nTEXT = os.read(fd, 99).decode()\nos.close(fd)\n",

@@ -17,6 +17,7 @@ from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from anyhook._compat import caller
+from anyhook.files import opens_for_reading
 from anyhook.sandbox.keeper import installed_directories
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ class Reads:
         if not self._is_on or event not in _EVENTS:
             return
         path = arguments[0]
-        is_written_only = event == "open" and arguments[2] & os.O_ACCMODE == os.O_WRONLY
-        if isinstance(path, str | bytes | os.PathLike) and not is_written_only:
+        is_read = event != "open" or opens_for_reading(arguments[2])
+        if isinstance(path, str | bytes | os.PathLike) and is_read:
             self._note(os.path.abspath(os.fsdecode(path)))
 
     def _note(self, path: str) -> None:

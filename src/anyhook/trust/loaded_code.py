@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from anyhook._compat import ContextVar, caller
+from anyhook.files import opens_for_reading
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class LoadedCode:
                 self._note_code(arguments[0])
             elif event == "import":
                 self._add(self.code_files, arguments[1])  # of an extension module, else None
-            elif event == "open" and _is_reading(arguments):
+            elif event == "open" and opens_for_reading(arguments[2]):
                 self._add(self.read_files, arguments[0])
 
     def _note_code(self, code: CodeType) -> None:
@@ -134,14 +135,6 @@ def _is_code_of(text: bytes, code: CodeType) -> bool:
 def is_installed(path: str) -> bool:
     """Return whether a file belongs to the interpreter or to an installed package."""
     return path.startswith(INSTALLED) or any(part in path for part in _PACKAGES)
-
-
-def _is_reading(arguments: tuple[Any, ...]) -> bool:
-    mode, flags = arguments[1:3]
-    if isinstance(mode, str):
-        return not set(mode) & set("wax")
-    is_written_only = isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR) == os.O_WRONLY
-    return not is_written_only
 
 
 _current: ContextVar[LoadedCode | None] = ContextVar("loaded_code", default=None)

@@ -14,7 +14,7 @@ import sys
 import time
 
 from anyhook._compat import caller
-from anyhook.files import TICK, FileIdentity, identity_of
+from anyhook.files import TICK, FileIdentity, identity_of, opens_for_reading
 from anyhook.trust.loaded_code import LoadedCode, is_installed
 from anyhook.worker.byte_code import remove_doubtful_byte_code
 
@@ -177,7 +177,8 @@ class LoadTrace:
             path = arguments[0] if arguments else "."
             if path is None:
                 path = "."
-            if isinstance(path, str | bytes) and _is_reading(event, arguments):
+            is_read = event != "open" or opens_for_reading(*arguments[2:3])
+            if isinstance(path, str | bytes) and is_read:
                 text = os.fsdecode(path)
                 self._reads_cwd = self._reads_cwd or not text.startswith("/")
                 self._paths.add(os.path.normpath(os.path.join(self._cwd, text)))
@@ -293,12 +294,3 @@ def _describe_change(path: str) -> str:
 def _is_importing() -> bool:
     """Return whether the import system reads: its files are recorded as modules."""
     return caller(2).f_code.co_filename.startswith("<frozen importlib")
-
-
-def _is_reading(event: str, arguments: tuple[Any, ...]) -> bool:
-    if event != "open":
-        return True
-    mode, flags = (*arguments[1:3], None, None)[:2]
-    if isinstance(mode, str):
-        return not set(mode) & set("wax+")
-    return not (isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR))
