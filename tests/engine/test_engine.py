@@ -929,6 +929,21 @@ async def test_a_function_can_be_taken_back(world):
 
 
 @pytest.mark.anyio
+async def test_a_function_that_is_taken_back_stays_where_else_it_was_registered(world):
+    engine = world.load()
+
+    def guard(_event):
+        return deny("x")
+
+    engine.register("before_tool", guard, matcher="write_file")
+    for_reading = engine.register("before_tool", guard, matcher="read_file")
+
+    engine.unregister(for_reading)
+
+    assert (await engine.dispatch(WRITE)).denied
+
+
+@pytest.mark.anyio
 async def test_functions_survive_a_reload(world):
     engine = world.load()
     engine.register("before_tool", lambda event: deny("x"))

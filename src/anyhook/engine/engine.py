@@ -529,7 +529,7 @@ class Engine:
     def leave_out(self, is_left_out: Callable[[HandlerSpec], bool]) -> None:
         """Never run the handlers for which a function returns true.
 
-        A server so leaves out the hooks that would request the server itself.
+        A server uses this to leave out hooks that would call the server.
         """
         self._is_left_out = is_left_out
         self._forget_plans()
@@ -635,7 +635,10 @@ class Engine:
 
     def unregister(self, handler: HandlerSpec) -> None:
         """Remove a handler that `register` returned."""
-        self._runtime = [hook for hook in self._runtime if handler not in hook.handlers]
+        # The same function may be registered again, with another matcher.
+        self._runtime = [
+            hook for hook in self._runtime if all(each is not handler for each in hook.handlers)
+        ]
         self._forget_plans()
 
     # -- observers
