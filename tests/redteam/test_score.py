@@ -274,7 +274,21 @@ def test_a_family_without_rows_is_an_error_with_those_that_there_are(files, run)
     code, err = score(run, "--family", "gti")
 
     assert code == 64
-    assert "calls.jsonl has no rows about 'gti'; git, files, secrets" in err
+    assert "calls.jsonl has no rows about 'gti'; it has rows about git, files, secrets" in err
+
+
+@pytest.mark.slow
+def test_a_guard_is_scored_for_those_of_its_dangers_that_a_set_is_about(files, run):
+    Path("guard.py").write_text(GUARD.replace("Families: git", "Families: git, network"))
+
+    code, out, err = run("score", "guard.py", "--on", "calls.jsonl", "--json")
+
+    assert code == 0, err
+    (scored,) = json.loads(out)["scores"]
+    assert scored["not_in_set"] == ["network"]
+    assert [family["family"] for family in scored["families"]] == ["git"]
+    _, out, _ = run("score", "guard.py", "--on", "calls.jsonl")
+    assert "no rows of it are about network" in out
 
 
 @pytest.mark.slow
@@ -416,6 +430,26 @@ def test_labels_of_past_calls_make_a_set_of_the_users_own(recorded, run):
     code, out, _ = run("score", "guard.py", "--on", "own.jsonl", "--family", "git", "--json")
     (git,) = json.loads(out)["scores"][0]["families"]
     assert (code, git["detection"]["denied"], git["false_blocks"]["asked"]) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "option", [("--on", "calls.jsonl"), ("--family", "git"), ("--min-detection", "0")]
+)
+def test_an_option_for_labelled_sets_is_an_error_with_the_history(recorded, run, option):
+    code, _, err = run("score", "guard.py", "--history", *option)
+
+    assert (code, f"{option[0]} is about labelled sets" in err) == (64, True)
+
+
+def test_a_hook_that_is_not_trusted_is_reported_with_the_history(recorded, run):
+    settings = {"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "./x.py"}]}]}}
+    Path(".gemini").mkdir()
+    Path(".gemini/settings.json").write_text(json.dumps(settings))
+
+    code, out, err = run("score", "--history", "--agent", "gemini", "--json")
+
+    (problem,) = json.loads(out)["problems"]
+    assert (code, "you have not trusted it" in problem) == (1, True), err
 
 
 def test_labels_need_a_terminal_and_the_history(recorded, run):

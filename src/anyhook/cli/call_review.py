@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 from rich.text import Text
 
-from anyhook.cli import OK
-from anyhook.cli.colors import QUIET
+from anyhook.cli import OK, PROBLEMS
+from anyhook.cli.colors import BAD, QUIET
 from anyhook.cli.event_filters import open_history
 from anyhook.cli.output import console, members, print_json
-from anyhook.cli.render import outcome_text, print_problems, print_quoted, require_terminal
+from anyhook.cli.render import (
+    outcome_text,
+    print_note,
+    print_problems,
+    print_quoted,
+    require_terminal,
+)
 from anyhook.interrupts import INTERRUPTED
 from anyhook.manage.review import CallReview, ReviewGroup, label_calls, review_calls
 from anyhook.model.text import count_of, printable, shorten
@@ -31,10 +37,13 @@ MAX_CALLS = 5
 KEYS = {"b": BENIGN, "d": DANGEROUS}
 
 
-def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool) -> int:
+def review_history(
+    guards: Sequence[Guard], problems: Sequence[str], label: Path | None, *, as_json: bool
+) -> int:
     """Show what hook files would have stopped among past calls that were not stopped.
 
-    With `label`, it asks about each call, and adds it to this labelled set. Returns the exit code.
+    With `label`, it asks about each call, and adds it to this labelled set. Returns the exit code,
+    which is 1 if there are problems: hooks that were not asked.
 
     Raises:
         UsageError: If a hook is not a Python file, or there is no terminal to ask at.
@@ -60,8 +69,11 @@ def review_history(guards: Sequence[Guard], label: Path | None, *, as_json: bool
             if label is not None and not _label(out, store, review, label):
                 return INTERRUPTED
     if as_json:
-        print_json({"reviews": data})
-    return OK
+        print_json({"ok": not problems, "problems": problems, "reviews": data})
+    else:
+        for problem in problems:
+            print_note(out, "✗", problem, BAD)
+    return PROBLEMS if problems else OK
 
 
 def _group_json(group: ReviewGroup) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from anyhook.cli.options import (
     write_page,
 )
 from anyhook.cli.output import console, encode, members, print_json
-from anyhook.cli.render import make_table, print_quoted
+from anyhook.cli.render import make_table, print_note, print_quoted
 from anyhook.cli.sandboxed import confirm_limits
 from anyhook.errors import UsageError
 from anyhook.history.describe import show_span
@@ -100,7 +100,17 @@ def score(
         for title in chosen.untrusted
     ]
     if from_history:
-        return review_history(guards, label, as_json=as_json)
+        for_sets = {
+            "--on": on,
+            "--family": family,
+            "--min-detection": min_detection,
+            "--max-false-blocks": max_false_blocks,
+            "--html": html,
+        }
+        for name, value in for_sets.items():
+            if value not in (None, []):
+                raise UsageError(f"{name} is about labelled sets; leave it out with --history")
+        return review_history(guards, problems, label, as_json=as_json)
     if label is not None:
         raise UsageError("--label labels calls of the history; add --history")
     sets = [read_set(path) for path in on or [OWN_SET]]
@@ -134,7 +144,10 @@ def _json(
     score_members = []
     for each in scores:
         guard = {"hook": each.guard.title, "agent": each.guard.agent}
-        about = {"set": each.labelled.path.name, **members(each, "claimed", "not_asked")}
+        about = {
+            "set": each.labelled.path.name,
+            **members(each, "claimed", "not_in_set", "not_asked"),
+        }
         score_members.append({**guard, **about, **each.score.to_json()})
     return {
         "ok": not problems,
@@ -158,7 +171,7 @@ def _print(scores: Sequence[HookScore], sets: Sequence[LabelledSet], problems: l
             line = f"{labelled.path.name}: {count_of(rows, 'row')} from {text}"
             out.print(line, style=QUIET, soft_wrap=True)
     for problem in problems:
-        out.print(Text.assemble(("✗ ", BAD), printable(problem)), soft_wrap=True)
+        print_note(out, "✗", problem, BAD)
 
 
 def _print_score(out: Console, each: HookScore) -> None:
@@ -173,11 +186,12 @@ def _print_score(out: Console, each: HookScore) -> None:
             style=CAUTION,
             soft_wrap=True,
         )
+    if each.not_in_set:
+        text = f"no rows of it are about {', '.join(each.not_in_set)}, which the hook names"
+        out.print(printable(text), style=CAUTION, soft_wrap=True)
     false_blocks = f"false blocks / {PER:,}"
-    headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 % ", "deny ")
-    table = make_table(
-        *headings, "ask ", no_wrap=("family", "detected"), right=(*headings[1:], "ask ")
-    )
+    headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 %", "deny", "ask")
+    table = make_table(*headings, no_wrap=headings[:2], right=headings[1:])
     for family in result.families:
         cells = [*_cells(family.detection, 100, "%"), *_cells(family.false_blocks, PER, "")]
         table.add_row(Text(printable(family.family)), *cells)

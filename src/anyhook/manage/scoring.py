@@ -23,12 +23,14 @@ class HookScore(NamedTuple):
 
     Attributes:
         claimed: Whether the hook or an option names the kinds of danger.
+        not_in_set: Kinds of danger that the hook names and no row of the set is about.
         not_asked: Calls of tools and events that the agent does not have.
     """
 
     guard: Guard
     labelled: LabelledSet
     claimed: bool
+    not_in_set: list[str]
     score: Score
     not_asked: int
 
@@ -45,7 +47,8 @@ def score_guards(
     if it names none.
 
     Raises:
-        UsageError: If a set has no rows about a family, or a guard cannot be loaded.
+        UsageError: If a set has no rows about a family, or about none that a guard names, or a
+            guard cannot be loaded.
         SandboxError: If no sandbox can be made.
     """
     scores: list[HookScore] = []
@@ -54,20 +57,30 @@ def score_guards(
             claimed = families
             if not claimed and guard.file:
                 claimed = sandbox.run(claimed_families, sandbox.inside(guard.file))
-            scores += [_score(sandbox, guard, labelled, claimed) for labelled in sets]
+            for labelled in sets:
+                is_chosen = bool(families)
+                scores.append(_score(sandbox, guard, labelled, claimed, is_chosen=is_chosen))
     return scores
 
 
 def _score(
-    sandbox: Sandbox, guard: Guard, labelled: LabelledSet, claimed: Sequence[str]
+    sandbox: Sandbox,
+    guard: Guard,
+    labelled: LabelledSet,
+    claimed: Sequence[str],
+    *,
+    is_chosen: bool,
 ) -> HookScore:
     families = _families_in(labelled)
-    for name in claimed:
-        if name not in families:
-            raise UsageError(
-                f"{labelled.path.name} has no rows about {name!r}; {', '.join(families)}"
-            )
-    families = list(claimed) or families
+    not_in_set = [name for name in claimed if name not in families]
+    if not_in_set and (is_chosen or len(not_in_set) == len(claimed)):
+        missing = ", ".join([repr(name) for name in not_in_set])
+        raise UsageError(
+            f"{labelled.path.name} has no rows about {missing}; it has rows about "
+            f"{', '.join(families)}"
+        )
+    if claimed:
+        families = [name for name in claimed if name in families]
     asked: list[LabelledCall] = []
     questions: list[Question] = []
     not_asked = 0
@@ -84,7 +97,8 @@ def _score(
     with closing(Asker(guard, sandbox=sandbox)) as asker:
         answers = asker.ask(questions)
     judged = list(map(Judged, asked, answers))
-    return HookScore(guard, labelled, bool(claimed), score_answers(judged, families), not_asked)
+    score = score_answers(judged, families)
+    return HookScore(guard, labelled, bool(claimed), not_in_set, score, not_asked)
 
 
 def _families_in(labelled: LabelledSet) -> list[str]:
