@@ -173,6 +173,18 @@ def test_a_stopped_call_is_found_whatever_weaker_verdict_it_has(history, outcome
     assert statistics(history).outcomes == {"stop": 1}
 
 
+def test_a_hook_in_shadow_does_not_split_the_denials_of_others(history):
+    stop = {"stop": True, "reason": "enough"}
+    stopping = RecordedResult("a.sh", status="ran")
+    shadow = RecordedResult("b.sh", status="ran", shadow=True)
+    history.add([event(decision=stop, results=(stopping,))])
+    history.add([event(decision=stop, results=(stopping, shadow))])
+
+    (group,) = denials_to_look_at(history)
+
+    assert len(group.events) == 2
+
+
 def test_the_denials_to_look_at_are_the_latest_of_all_verdicts(history, monkeypatch):
     monkeypatch.setattr(denials, "MAX_DENIALS", 3)
     decisions = [{"stop": True}, {"outcome": "deny"}] * 3

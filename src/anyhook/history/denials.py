@@ -43,10 +43,10 @@ def denials_to_look_at(history: History) -> list[DenialGroup]:
     denials.sort(key=lambda event: -event.time)
     groups: dict[tuple[Any, ...], DenialGroup] = {}
     for event in denials[:MAX_DENIALS]:
-        # No hook has denied an event that only stopped: all of its hooks count.
+        # No hook has denied an event that only stopped: all that decide count.
         deciding = [result for result in event.results if not result.shadow]
         denying = [result for result in deciding if result.verdict == "deny"]
-        hooks = [result.hook for result in denying or event.results]
+        hooks = [result.hook for result in denying or deciding]
         key = (tuple(hooks), event.tool or event.event, event.reason)
         group = groups.get(key)
         if group is None:

@@ -114,9 +114,9 @@ class Live:
                     while not self._ended.wait(TICK):
                         try:
                             journal = sorted((history.path.parent / DIRECTORY).glob("*.jsonl"))
-                        except OSError:
-                            journal = []
-                        files = tuple((path.name, path.stat().st_size) for path in journal)
+                            files = tuple((path.name, path.stat().st_size) for path in journal)
+                        except OSError:  # also of a file that was removed meanwhile
+                            files = ()
                         state = files, history.data_version()
                         is_old = time.monotonic() - shown_at > SESSIONS_SECONDS
                         if state == seen and not is_old:
@@ -130,6 +130,7 @@ class Live:
                         self._read_sessions(history, is_changed=True)
             except (HistoryError, sqlite3.Error, OSError) as error:  # a full disk, a locked store
                 self._problems = [str(error)]
+                seen = None  # the next round reads everything again, and finds the problems anew
                 self._ended.wait(1.0)
 
     def _read(self, history: History) -> None:
