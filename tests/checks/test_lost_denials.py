@@ -72,6 +72,8 @@ LOST = [
     ("reply", "./guard.py >> log.txt 2>&1"),
     ("reply", "./guard.py >&2"),
     ("reply", "./guard.py &"),
+    ("reply", "(./guard.py &)"),
+    ("code", "{ ./guard.py & }; wait"),
     ("reply", "echo start; ./guard.py"),
     ("hook file", "./guard.py >> log.txt"),
     ("hook file", "./guard.py; echo done"),

@@ -134,6 +134,10 @@ SETTINGS = [
         id="the variable of another agent",
     ),
     pytest.param(hooks("echo 'no"), "command-syntax", "nterminated", id="an unclosed quote"),
+    *[
+        pytest.param(hooks(line), "command-syntax", "yntax", id=line)
+        for line in ("if true; then ls", "ls ||", "ls | | ls", ")(", "while ls", "$(ls")
+    ],
     pytest.param(
         hooks("grep -q rm || exit 1"), "exit-code", "exit code 2 blocks", id="exit 1 to deny"
     ),

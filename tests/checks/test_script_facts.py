@@ -101,12 +101,20 @@ def test_nothing_is_reported_about_a_correct_python_script(check, text):
 
 
 WRONG_PYTHON = [
-    pytest.param("def a():\n    " + PYTHON_REPLY + "print('b')\na()\n", ("text-before-json", 4)),
-    pytest.param("out = {'updatedInput': {}}\nprint(json.dumps(out))\n", ("reply-place", 2)),
+    pytest.param("if sys.argv:\n    sys.exit('no')\n", ("exit-code", 3), id="exits with a text"),
+    pytest.param("if sys.argv:\n    sys.exit(f'no {1}')\n", ("exit-code", 3), id="an f-string"),
+    pytest.param(
+        "def a():\n    " + PYTHON_REPLY + "print('b')\na()\n",
+        ("text-before-json", 4),
+        id="function",
+    ),
+    pytest.param(
+        "out = {'updatedInput': {}}\nprint(json.dumps(out))\n", ("reply-place", 2), id="variable"
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "problem"), WRONG_PYTHON, ids=["a function", "a variable"])
+@pytest.mark.parametrize(("text", "problem"), WRONG_PYTHON)
 def test_a_mistake_in_a_python_script_is_reported(check, text, problem):
     assert check("guard.py", PYTHON + text, "python3") == [problem]
 

@@ -18,7 +18,7 @@ from anyhook.history.events import RecordedEvent
 from anyhook.history.recording import RecordingSwitch, write_switch
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
-from anyhook.manage.evidence import hook_identity
+from anyhook.manage.evidence import hook_identity, installed_version
 from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
@@ -143,6 +143,16 @@ def test_a_hook_that_is_no_guard_works_if_it_ran(here, name):
     assert only(here, name).word is HealthWord.WORKS
 
 
+def test_a_package_that_an_agent_does_not_belong_to_does_not_tell_its_release(tmp_path):
+    (tmp_path / "package.json").write_text(json.dumps({"name": "shop", "version": "9.9.9"}))
+    program = tmp_path / "bin" / "claude"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+
+    assert installed_version("claude", {"PATH": str(program.parent)}) == ""
+
+
 def test_a_probe_is_the_strongest_evidence(here):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
     engine = configure(here, "claude", shlex.quote(str(path)))
@@ -158,7 +168,8 @@ def install_claude(directory, version):
     """Install a program like npm does: a link to a file of a package."""
     package = directory / "lib" / "node_modules" / "claude"
     package.mkdir(parents=True, exist_ok=True)
-    (package / "package.json").write_text(json.dumps({"version": version}))
+    about = {"version": version, "bin": {"claude": "cli.js"}}
+    (package / "package.json").write_text(json.dumps(about))
     (package / "cli.js").write_text("#!/bin/sh\n")
     (package / "cli.js").chmod(0o755)
     program = directory / "bin" / "claude"
@@ -274,6 +285,9 @@ def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(h
         "python3 FILE 2>&1",
         "python3 FILE < /dev/null",
         "python3 FILE | tee log",
+        "x=$(python3 FILE)",
+        "bash -c 'x=$(python3 FILE)'",
+        "echo $(python3 FILE)",
         "true || python3 FILE",
         "echo FILE",
         "python3 -c pass FILE",
@@ -301,10 +315,20 @@ def test_a_command_line_that_loses_the_denial_of_its_file_is_broken(here, run, l
     assert only(here, "claude").word is HealthWord.BROKEN
 
 
-@pytest.mark.parametrize("line", ["cd / && python3 FILE", "FILE 2>/dev/null", "exec python3 FILE"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd / && python3 FILE",
+        "FILE 2>/dev/null",
+        "exec python3 FILE",
+        "timeout 5 python3 FILE",
+        '"$CLAUDE_PROJECT_DIR"/NAME',
+    ],
+)
 def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, line):
     path = script(here, f"#!/usr/bin/env python3\n{HOOK_FILE}", "guard.py")
-    configure(here, "claude", line.replace("FILE", str(path)))
+    line = line.replace("FILE", str(path)).replace("NAME", str(path.relative_to(here)))
+    configure(here, "claude", line)
     run("test", str(path), "--agent", "claude")
 
     assert only(here, "claude").word is HealthWord.WORKS

@@ -471,7 +471,7 @@ class SessionReader:
         return draft
 
     def release(self) -> None:
-        """Let go the calls that got no result; a result that comes late is still joined."""
+        """Stop waiting for the calls without a result; one that comes late is still joined."""
         for draft in self._open:
             draft.is_open = False
         self._open.clear()

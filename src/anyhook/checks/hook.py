@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.engine.hook_files import path_variables
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
+from anyhook.shell.programs import find_shell
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
@@ -41,6 +42,16 @@ class CheckedHook(NamedTuple):
     def is_command(self) -> bool:
         """Whether it runs a command."""
         return self.handler.kind == "command"
+
+    @property
+    def shell(self) -> str | None:
+        """The path of the shell that reads its command line; `None` without one."""
+        if self.handler.argv is not None:
+            return None
+        choice = self.handler.options.get("shell", "")
+        shells = self.engine.agent.settings.shells_for(choice)
+        shell = find_shell(shells, self.engine.environ.get("PATH"), None)
+        return shell[0] if shell is not None else None
 
     def files(self) -> list[Path]:
         """Return the files that its command names."""

@@ -82,7 +82,7 @@ def _loss(hook: CheckedHook, script: Path, text: str, way: str, block: Block) ->
     starts = [start for start in _elements(block) if _is_start(hook, script, start)]
     if not starts:
         return ""
-    background = [pipeline for pipeline in block if pipeline.operator == "&"]
+    background = [pipeline for pipeline in _pipelines(block) if pipeline.operator == "&"]
     without_input = [start for start in _elements(background) if not _has_input(start)]
     if all(start in without_input for start in starts):
         return "the command line starts it in the background (&), where it gets no event"
@@ -324,14 +324,21 @@ def _prints_text(pipeline: Pipeline) -> bool:
     return bool(text) and not text.startswith(("{", "-", "%"))
 
 
+def _pipelines(block: Block) -> Iterator[Pipeline]:
+    """Yield the statements of a line, also those in branches, loops and groups."""
+    for pipeline in block:
+        yield pipeline
+        for element in pipeline.elements:
+            for inner in element.blocks:
+                yield from _pipelines(inner)
+
+
 def _elements(block: Block) -> Iterator[Element]:
     """Yield the commands of a line, also those in branches, loops and groups."""
-    for pipeline in block:
+    for pipeline in _pipelines(block):
         for element in pipeline.elements:
             if element.kind == "command":
                 yield element
-            for inner in element.blocks:
-                yield from _elements(inner)
 
 
 def _is_start(hook: CheckedHook, script: Path, element: Element) -> bool:

@@ -103,11 +103,7 @@ class _Reader:
     def _read_call(self, call: ast.Call) -> list[Statement]:
         name = ast.unparse(call.func)
         if name in _EXITS:
-            argument = call.args[0] if call.args else None
-            code = None
-            if isinstance(argument, ast.Constant) and isinstance(argument.value, int):
-                code = int(argument.value)
-            return [Exit(call.lineno, code)]
+            return [Exit(call.lineno, _exit_code(call.args))]
         if name in _PRINTS:
             streams = [keyword.value for keyword in call.keywords if keyword.arg == "file"]
             stream = ast.unparse(streams[0]) if streams else name.removesuffix(".write")
@@ -155,6 +151,18 @@ def _calls_in(node: ast.AST) -> Iterator[ast.Call]:
         yield node
     for child in ast.iter_child_nodes(node):
         yield from _calls_in(child)
+
+
+def _exit_code(arguments: list[ast.expr]) -> int | None:
+    """Return the code of an exit with these arguments; `None` if only the running script knows."""
+    match arguments:
+        case [] | [ast.Constant(value=None)]:
+            return 0
+        case [ast.Constant(value=int() as code)]:
+            return int(code)
+        case [ast.Constant(value=str()) | ast.JoinedStr()]:  # Python prints it, and ends with 1
+            return 1
+    return None
 
 
 def _literal_beginning(value: ast.expr) -> str | None:

@@ -90,7 +90,7 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
     if not hook.is_command:
         return
     line = hook.handler.command
-    if line and shell_syntax_problem(line) is None:
+    if line and shell_syntax_problem(hook) is None:
         yield CheckedScript(line, facts_of("shell", line), None, "shell")
     for path in hook.files():
         try:

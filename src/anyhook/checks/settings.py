@@ -20,6 +20,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
+from anyhook.shell.programs import KEYWORDS, SHELLS, base_name
 from anyhook.shell.words import split_tokens
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 MILLISECONDS_FROM = 1000
 """A timeout in seconds that is a multiple of this was probably meant in milliseconds."""
 _VARIABLE = re.compile(r"\$\{?([A-Z][A-Z0-9_]+)")
+_USE_OF_VARIABLE = re.compile(r"\$\{\w+\}")
+_OPERATORS = frozenset("|&;<>(){}`\n")
+_STATEMENTS = KEYWORDS | {"for", "case", "esac", "select", "function"}
+"""Words with which a line is more than a command with its arguments."""
 
 
 def settings_files(engine: Engine) -> Iterator[Diagnostic]:
@@ -169,17 +174,15 @@ def companion_files(engine: Engine) -> Iterator[Diagnostic]:
 
 def command_syntax(hook: CheckedHook) -> Iterator[Diagnostic]:
     """Report a command line that the shell cannot read."""
-    if hook.is_command and hook.handler.command:
-        problem = shell_syntax_problem(hook.handler.command)
-        if problem is not None:
-            text = f"the shell cannot read the command: {problem}"
-            yield hook.diagnose("command-syntax", text)
+    problem = shell_syntax_problem(hook)
+    if problem is not None:
+        yield hook.diagnose("command-syntax", f"the shell cannot read the command: {problem}")
 
 
 def unknown_variables(hook: CheckedHook) -> Iterator[Diagnostic]:
     """Report variables that the agent does not set: of other agents, or named like its own."""
     line = hook.handler.command
-    if not hook.is_command or not line or shell_syntax_problem(line) is not None:
+    if not hook.is_command or not line or shell_syntax_problem(hook) is not None:
         return
     own = {*hook.form.hook_environment, *hook.handler.variables}
     prefixes = tuple(f"{name.partition('_')[0]}_" for name in own if "_" in name)
@@ -238,17 +241,24 @@ def _named_agent(arguments: Sequence[str]) -> str | None:
     return None if name is None or "$" in name else name
 
 
-def shell_syntax_problem(line: str) -> str | None:
-    """Return what is wrong with the syntax of a shell line; `None` if it can be read.
+def shell_syntax_problem(hook: CheckedHook) -> str | None:
+    """Return what is wrong with the syntax of a command line; `None` if it can be read.
 
-    The system's shell reads the line without running it (`sh -n`). Most lines have balanced quotes
-    and brackets; they are not worth the start of a shell.
+    The shell that will run the line reads it without running it (`sh -n`). Most lines are one
+    command with its arguments; they are not worth the start of a shell.
     """
-    has_closed_quotes = all(line.count(quote) % 2 == 0 for quote in "'\"`")
-    has_closed_brackets = all(line.count(pair[0]) == line.count(pair[1]) for pair in ("()", "{}"))
-    if has_closed_quotes and has_closed_brackets:
+    line = hook.handler.command
+    if not hook.is_command or not line:
         return None
-    return check_shell("/bin/sh", line).problem
+    words = line.split()
+    has_closed_quotes = all(line.count(quote) % 2 == 0 for quote in "'\"")
+    is_one_command = _OPERATORS.isdisjoint(_USE_OF_VARIABLE.sub("", line)) and (
+        not words or words[0] not in _STATEMENTS
+    )
+    shell = hook.shell
+    if (has_closed_quotes and is_one_command) or shell is None or base_name(shell) not in SHELLS:
+        return None
+    return check_shell(shell, line).problem
 
 
 # -- trust

@@ -7,6 +7,7 @@ first argument of an interpreter. A file that a script gets as its argument may 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -22,8 +23,9 @@ from anyhook.settings.sources import SIZE_LIMIT
 from anyhook.shell import read_commands
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.path_variables import replace_variables
-from anyhook.shell.programs import SHELLS, base_name, find_shell
+from anyhook.shell.programs import SHELLS, base_name
 from anyhook.shell.runners import WRAPPERS
+from anyhook.shell.structure import parse_script
 from anyhook.trust.languages import PYTHON
 from anyhook.trust.words import LITERAL_DOLLAR, expand_variables, name_directories
 from anyhook.worker.commands import HookCommand, read_command
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from anyhook.engine.engine import Engine
     from anyhook.shell import Command
     from anyhook.shell.path_variables import VariableUse
+    from anyhook.shell.structure import Pipeline
 
 
 _HARMLESS_OPTIONS = {
@@ -131,6 +134,46 @@ def starts_of(hook: CheckedHook, line: str) -> Iterator[Start]:
     # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
     known = replace_variables(name_directories(line), expand)
     yield from _starts_of(hook, _commands_of_line(known))
+
+
+def only_starts_file(hook: CheckedHook, file: str) -> bool:
+    """Return whether a hook does nothing but start a file, so that the file's answer is its own.
+
+    With another command line (`cat guard.py`, `x=$(guard.py)`, `guard.py | tee log`) the file may
+    not run, or the agent may not get what it answers.
+    """
+    line = hook.handler.command or shlex.join(hook.handler.argv or ())
+    return _is_one_command(line) and [start.script for start in find_starts(hook)] == [Path(file)]
+
+
+def _is_one_command(line: str) -> bool:
+    """Return whether the output and the exit code of a line are those of one command in it."""
+    try:
+        statements = parse_script(line)
+        has_substitution = any(step.kind == "open" for step in parse_command_line(line).steps)
+    except UnreadableError:
+        return False
+    while statements and statements[0].operator == "&&" and _program_of(statements[0]) == "cd":
+        statements = statements[1:]
+    if has_substitution or len(statements) != 1:
+        return False
+    (pipeline,) = statements
+    (element, *others) = pipeline.elements
+    if others or pipeline.operator == "&" or pipeline.is_negated or element.kind != "command":
+        return False
+    for redirection in element.redirections:
+        is_standard_error = redirection.operator.startswith("2")
+        if not is_standard_error or redirection.target == "1":
+            return False
+    match [word.text for word in element.words]:
+        case [shell, option, text, *_] if base_name(shell) in SHELLS and "c" in option:
+            return _is_one_command(text)
+    return True
+
+
+def _program_of(pipeline: Pipeline) -> str:
+    words = pipeline.elements[0].words
+    return words[0].text if words else ""
 
 
 def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:
@@ -273,10 +316,7 @@ def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
         # The shell that runs the command line runs such a script itself.
         if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
             return None  # the rule about first lines reports it
-        shells = hook.engine.agent.settings.shells_for(hook.handler.options.get("shell", ""))
-        shell = find_shell(shells, hook.engine.environ.get("PATH"), None)
-        is_for_shell = hook.handler.argv is None and shell is not None
-        return shell[0] if is_for_shell and shell else None
+        return hook.shell
     words = text.partition("\n")[0][2:].split()
     if words and base_name(words[0]) == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]

@@ -81,9 +81,10 @@ WEAKENING = [
     "anyhook shadow",
     "anyhook trust",
     "anyhook worker stop",
-    "pip uninstall anyhook",
-    "pip3 uninstall anyhook",
-    "pipx uninstall anyhook",
+    "pip* uninstall anyhook",
+    "poetry remove anyhook",
+    "uv pip uninstall anyhook",
+    "uv remove anyhook",
     "uv tool uninstall anyhook",
 ]
 # Arguments with which agents ask no questions or run no hooks.

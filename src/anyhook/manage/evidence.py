@@ -19,6 +19,7 @@ from anyhook.agents.payloads import decode_event
 from anyhook.agents.program import get_program
 from anyhook.authoring.inspect import scan
 from anyhook.checks.scripts import read_scripts
+from anyhook.checks.started_scripts import only_starts_file
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
@@ -44,7 +45,6 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.processes.programs import find_program
-from anyhook.shell import read_commands
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ PACKAGE_LEVELS = 4
 """Directories above a program in which its package may be."""
 MAX_PACKAGE_FILE = 1024 * 1024
 VERSION = re.compile(r"\d+\.\d+\.\d+")
-MERGES_STDERR = re.compile(r"2>\s*&\s*1")
 LAST_RUNS = 3
 """Runs that count for whether a hook fails now."""
 
@@ -173,31 +172,6 @@ def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = 
     return digests
 
 
-def only_starts_file(handler: HandlerSpec, file: str) -> bool:
-    """Return whether a hook does nothing but start a hook file, so that its reply is the file's.
-
-    With another command line (`cat guard.py`, `guard.py > log`, `guard.py | tee log`) the file may
-    not run, or the agent may not get what it answers.
-    """
-    line = handler.command or shlex.join(handler.argv or ())
-    if line.rstrip().endswith("&") or MERGES_STDERR.search(line):
-        return False
-    commands = [command for command in read_commands(line) if command.program != "cd"]
-    if not commands:
-        return False
-    *others, last = commands
-    takes_reply = any(not redirect.operator.startswith("2") for redirect in last.redirects)
-    if takes_reply or any(other not in last.wrappers for other in others):
-        return False
-    names = [word.replace("\\", "/").rpartition("/")[2] for word in (last.program, *last.operands)]
-    name = Path(file).name
-    if last.program.startswith("python"):
-        return names[1:2] == [name] and last.options.keys().isdisjoint({"-c", "-m"})
-    if last.program == "anyhook":
-        return names[1:2] == ["run"] and name in names[2:]
-    return names[0] == name
-
-
 def is_guard(hook: CheckedHook) -> bool:
     """Return whether a hook is there to deny, to ask or to stop, as its text shows.
 
@@ -250,9 +224,13 @@ def open_history(*, stores_first: bool) -> Iterator[History | None]:
 
 
 def evidence_of(
-    history: History, engine: Engine, definition: HookDefinition, handler: HandlerSpec
+    history: History,
+    engine: Engine,
+    definition: HookDefinition,
+    handler: HandlerSpec,
+    hook: CheckedHook | None,
 ) -> Evidence:
-    """Return what was seen of a hook."""
+    """Return what was seen of a hook, which the rules of `anyhook check` know as `hook`."""
     identity = hook_identity(engine, definition, handler)
     trials = trials_of(
         history,
@@ -261,7 +239,7 @@ def evidence_of(
         entry=identity.entry,
         file=identity.file,
     )
-    only_starts = only_starts_file(handler, identity.file)
+    only_starts = hook is not None and only_starts_file(hook, identity.file)
     passes_alone = False
     current: list[Trial] = []
     old: list[Trial] = []
@@ -290,7 +268,7 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
     """Return the version of the installed program of an agent; empty if it is not known.
 
     It is found without starting the program: if npm has installed it, in the `package.json` above
-    it, and for a native one in its path (`versions/2.1.330`).
+    it that names it as its program, and for a native one in its path (`versions/2.1.330`).
     """
     program = get_program(agent)
     names = program.executables if program is not None else ()
@@ -300,10 +278,13 @@ def installed_version(agent: str, environ: Mapping[str, str]) -> str:
         return ""
     executable = Path(path).resolve()
     for directory in executable.parents[:PACKAGE_LEVELS]:
-        package = read_json_object(directory / "package.json", MAX_PACKAGE_FILE)
-        if package is not None:
-            version = package.get("version")
-            return version if isinstance(version, str) else ""
+        package = read_json_object(directory / "package.json", MAX_PACKAGE_FILE) or {}
+        programs = package.get("bin")
+        files = programs.values() if isinstance(programs, dict) else [programs]
+        installed = [(directory / file).resolve() for file in files if isinstance(file, str)]
+        version = package.get("version")
+        if executable in installed and isinstance(version, str):
+            return version
     for part in executable.parts:
         if VERSION.fullmatch(part):
             return part

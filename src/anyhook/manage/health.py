@@ -264,7 +264,8 @@ class _Judge:
         if history is None:
             reason = self.problem or "nothing was recorded or tried yet"
             return self._unknown(row, reason)
-        evidence = evidence_of(history, self._engine, row.definition, row.handler)
+        hook = self._hooks.get(id(row.handler))
+        evidence = evidence_of(history, self._engine, row.definition, row.handler, hook)
         return self._weigh(row, evidence)
 
     def _fact_about(self, row: HookRow) -> Diagnostic | None:
