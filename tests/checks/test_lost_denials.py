@@ -94,7 +94,7 @@ KEPT = [
     ("code", "exec ./guard.py; true"),
     ("code", "for name in a; do ./guard.py; done"),
     ("code", "! ./guard.py && exit 2"),
-    ("code", "! ! ./guard.py && exit 0 || exit 2"),
+    ("code", "! { ! ./guard.py; } && exit 0 || exit 2"),
     ("code", "cat > event.json; ./guard.py < event.json"),
     ("code", "cat > event.json; cat event.json | ./guard.py"),
     ("code", 'read -r event; printf %s "$event" | ./guard.py'),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from anyhook.checks.scripts import language_of
 from anyhook.cli import main
 
 CODES = {"text-before-json", "exit-code", "reply-on-stderr", "reply-place", "no-shebang"}
@@ -155,3 +157,22 @@ def test_without_a_shell_a_shell_script_should_have_a_first_line(project, capsys
 
     problems = json.loads(capsys.readouterr().out)["diagnostics"]
     assert [item["severity"] for item in problems if item["code"] == "no-shebang"] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "language"),
+    [
+        ("/bin/sh", "shell"),
+        ("/usr/bin/env -S bash -e", "shell"),
+        ("/usr/bin/env fish", None),
+        ("/usr/bin/pwsh", None),
+        ("/usr/share/perl", None),
+        ("/opt/sh/bin/ruby", None),
+        ("/usr/bin/python3.12", "python"),
+        ("/usr/bin/env pypy3", "python"),
+        ("/usr/bin/env -S uv run --script", "python"),
+        ("/usr/bin/env deno", "javascript"),
+    ],
+)
+def test_the_language_of_a_script_is_that_of_its_interpreter(interpreter, language):
+    assert language_of(Path("guard"), f"#!{interpreter}\n") == language

@@ -41,6 +41,10 @@ anyhook trust --revoke
 anyhook shadow guard-git.py --yes
 anyhook history record off
 anyhook worker stop
+pip3.11 uninstall -y anyhook
+uv pip uninstall anyhook
+uv remove anyhook
+poetry remove anyhook
 pkill -9 -f anyhook
 rm -rf ~/.local/share/anyhook
 claude --dangerously-skip-permissions -p go

@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from anyhook.manage.cases import SAMPLE_INPUTS
+from anyhook.manage.hooks import SAMPLE_INPUTS
 from anyhook.model.tools import TOOLS
 
 GUARD = """#!/bin/sh

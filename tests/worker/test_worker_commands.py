@@ -527,6 +527,16 @@ def test_the_hooks_of_a_project_are_measured_as_they_are_written(world, runtime,
     assert status["hook"] == str(file)
 
 
+def test_a_hook_gets_the_arguments_of_its_tool(world, runtime, run):
+    line = 'python3 -c \'import json, sys; json.load(sys.stdin)["tool_input"]["file_path"]\''
+    definition = {"matcher": "write_file", "hooks": [{"type": "command", "command": line}]}
+    world.settings("project", {"hooks": {"BeforeTool": [definition]}})
+
+    code, report = bench(run, "--trust-once")
+
+    assert (code, report["problems"]) == (0, [])
+
+
 def test_the_agents_are_those_of_the_list(world, runtime, run):
     # Copilot CLI and Cursor would read this file, too.
     path = world.project / ".claude" / "settings.json"

@@ -35,6 +35,8 @@ from anyhook.model.events import EVENTS
 from anyhook.model.suggest import closest
 from anyhook.model.tools import TOOLS
 from anyhook.settings.sources import SIZE_LIMIT
+from anyhook.shell.programs import POSIX_SHELLS, base_name
+from anyhook.trust.languages import JAVASCRIPT, PYTHON, language_of_program
 from anyhook.trust.scripts import program
 from anyhook.trust.trees import MAX_SCRIPT_SIZE
 
@@ -63,7 +65,6 @@ LANGUAGES = {
     ".ts": "javascript",
 }
 """Languages of scripts whose outputs and exit codes are read, by the suffixes of their files."""
-_SHEBANGS = {"python": "python", "sh": "shell", "node": "javascript", "bun": "javascript"}
 
 
 class CheckedScript(NamedTuple):
@@ -110,11 +111,19 @@ def language_of(path: Path, text: str) -> str | None:
     by_suffix = LANGUAGES.get(path.suffix)
     if by_suffix or not text.startswith("#!"):
         return by_suffix
-    first_line = text.partition("\n")[0]
-    for interpreter, language in _SHEBANGS.items():
-        if interpreter in first_line:
-            return language
-    return None
+    words = text.partition("\n")[0].removeprefix("#!").split()
+    programs = [base_name(word) for word in words if word[0] != "-" and "=" not in word]
+    if programs[:1] == ["env"]:
+        programs = programs[1:]
+    interpreter = programs[0] if programs else ""
+    if interpreter in POSIX_SHELLS:
+        return "shell"
+    if interpreter == "uv":  # `uv run --script`
+        return "python"
+    language = language_of_program(interpreter)
+    if language is PYTHON:
+        return "python"
+    return "javascript" if language is JAVASCRIPT else None
 
 
 def facts_of(language: str, text: str) -> ScriptFacts:

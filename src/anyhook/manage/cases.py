@@ -13,7 +13,7 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.not_run import why_not_decided
 from anyhook.engine.sync import SyncEngine
-from anyhook.manage.hooks import SAMPLE_TOOL, reaching_fields
+from anyhook.manage.hooks import SAMPLE_INPUTS, SAMPLE_TOOL, reaching_fields
 from anyhook.manage.tried import CaseRun
 from anyhook.model.answers import Audience
 from anyhook.model.decisions import Decision, HandlerResult, Status
@@ -274,23 +274,6 @@ def _label(handler: HandlerSpec) -> str:
 
 
 # -- the first cases
-
-SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
-    "shell": {"command": "rm -rf build"},
-    "read_file": {"file_path": "README.md"},
-    "read_many_files": {"include": ["*.md"]},
-    "write_file": {"file_path": "a.txt", "content": "text"},
-    "edit_file": {"file_path": "a.txt", "old_string": "old", "new_string": "new"},
-    "edit_notebook": {"notebook_path": "a.ipynb", "new_source": "1"},
-    "list_directory": {"path": "."},
-    "glob": {"pattern": "*.py"},
-    "grep": {"pattern": "word"},
-    "web_fetch": {"url": "https://example.com", "prompt": "Summarize it"},
-    "web_search": {"query": "words"},
-    "agent": {"prompt": "Look into it", "description": "a task"},
-    "skill": {"name": "a-skill"},
-}
-"""Canonical tool to the arguments in its first case."""
 
 
 def first_cases(_run: SandboxRun, project: str, agent: str, is_trusted: bool) -> list[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.engine.engine import Engine
+    from anyhook.model.tools import Vocabulary
 
 
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
@@ -231,6 +232,22 @@ def _words(handler: HandlerSpec) -> list[str]:
 # -- events that reach a hook
 
 SAMPLE_TOOL, SAMPLE_INPUT = "shell", {"command": "ls"}
+SAMPLE_INPUTS: dict[str, dict[str, Any]] = {
+    "shell": {"command": "rm -rf build"},
+    "read_file": {"file_path": "README.md"},
+    "read_many_files": {"include": ["*.md"]},
+    "write_file": {"file_path": "a.txt", "content": "text"},
+    "edit_file": {"file_path": "a.txt", "old_string": "old", "new_string": "new"},
+    "edit_notebook": {"notebook_path": "a.ipynb", "new_source": "1"},
+    "list_directory": {"path": "."},
+    "glob": {"pattern": "*.py"},
+    "grep": {"pattern": "word"},
+    "web_fetch": {"url": "https://example.com", "prompt": "Summarize it"},
+    "web_search": {"query": "words"},
+    "agent": {"prompt": "Look into it", "description": "a task"},
+    "skill": {"name": "a-skill"},
+}
+"""Canonical tool to the arguments of its first case, as `anyhook test --init` writes it."""
 MAX_SUBJECTS = 200
 """Subjects that are tried until one reaches the hook."""
 _WORD = re.compile(r"[\w-]+")
@@ -254,11 +271,18 @@ def reaching_fields(
         plan = engine.plan_for(engine.rules, spec.canonical, subject)
         if handler.identity in [planned.identity for planned in plan.handlers]:
             if spec.subject == "tool_name":
-                return {"tool": subject, "input": SAMPLE_INPUT if subject == shell else {}}
+                return {"tool": subject, "input": _sample_input(engine.agent.vocabulary, subject)}
             if spec.subject and subject:
                 return {spec.subject: subject}
             return {}
     return None
+
+
+def _sample_input(vocabulary: Vocabulary, tool: str | None) -> dict[str, Any]:
+    """Return arguments of an agent's tool by the agent's names, with a command that is harmless."""
+    canonical = vocabulary.tool(tool or "")
+    sample = SAMPLE_INPUT if canonical == SAMPLE_TOOL else SAMPLE_INPUTS.get(canonical, {})
+    return vocabulary.arguments(canonical, sample)
 
 
 def _subjects(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.shell.builtins import BUILTIN_HANDLERS
 from anyhook.shell.interpreters import INTERPRETER_HANDLERS
+from anyhook.shell.programs import POSIX_SHELLS
 from anyhook.shell.reader import Reader
 from anyhook.shell.scope import Scope
 from anyhook.shell.walk import walk
@@ -21,7 +22,6 @@ from anyhook.shell.wrapped import WRAPPER_HANDLERS
 if TYPE_CHECKING:
     from anyhook.shell.command import Command
 
-_SHELLS = frozenset("sh bash dash zsh ash ksh".split())
 _HANDLERS = {**WRAPPER_HANDLERS, **INTERPRETER_HANDLERS, **BUILTIN_HANDLERS}
 
 
@@ -53,7 +53,7 @@ def _read(text: str, home: str | None, cwd: str, shell: str | None) -> tuple[Com
     reader = Reader(len(text), walk, _HANDLERS, reads_zsh=shell in {None, "zsh"})
     scope = Scope(home, cwd)
     scope.variables = dict.fromkeys("@*", "")  # an agent's shell is started without arguments
-    if shell is None or shell in _SHELLS:
+    if shell is None or shell in POSIX_SHELLS:
         reader.read_text(text, scope, ())
     else:
         reader.add_uncertain(text, scope, ())

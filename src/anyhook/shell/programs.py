@@ -14,6 +14,8 @@ BUILTINS = frozenset(
 """Commands and keywords that shells run without a program on the `PATH`."""
 KEYWORDS = frozenset("if then elif else fi while until do done ! time { }".split())
 """Words in front of a command that the shell takes for itself."""
+POSIX_SHELLS = frozenset("sh bash dash zsh ash ksh".split())
+"""Shells whose texts are read; the others have a syntax of their own."""
 SHELLS = frozenset(
     "sh bash rbash dash ash hush zsh ksh ksh93 mksh lksh oksh rksh yash posh fish csh tcsh"
     " pwsh powershell nu elvish xonsh".split()
