@@ -318,14 +318,17 @@ class Kept:
         name = hashlib.blake2b(plan.path.encode(), digest_size=8).hexdigest()
         self.path = directory / f"{name}.jsonl"
         self._digest = plan.digest
+        self._is_of_plan = False
         self.results: dict[str, Noticed] = {}
         try:
             lines = self.path.read_text(encoding="utf-8").splitlines()
             if lines and json.loads(lines[0]) == plan.digest:
+                self._is_of_plan = True
                 for line in lines[1:]:
                     key, by, proposal = json.loads(line)
                     self.results[key] = Noticed(by, proposal)
         except (OSError, ValueError):
+            self._is_of_plan = False
             self.results = {}
 
     def add(self, key: str, noticed: Noticed) -> None:
@@ -336,11 +339,10 @@ class Kept:
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            is_new = len(self.results) <= 1
-            mode = "w" if is_new else "a"
-            with self.path.open(mode, encoding="utf-8") as file:
-                if is_new:
+            with self.path.open("a" if self._is_of_plan else "w", encoding="utf-8") as file:
+                if not self._is_of_plan:
                     file.write(json.dumps(self._digest) + "\n")
+                    self._is_of_plan = True
                 file.write(json.dumps([key, *noticed]) + "\n")
         except OSError as error:
             raise AnyhookError(f"{self.path} cannot be written: {error.strerror}") from error
