@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -166,6 +167,33 @@ def test_a_damaged_store_is_kept_aside_and_the_journal_is_stored_again(tmp_path,
         assert str(kept) in history.set_aside
         ingest(history)
         assert commands(history) == ["first"]
+
+
+def test_a_copy_of_the_history_stores_nothing_twice(tmp_path):
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    journal.append(str(original), record("first"))
+    with History.open(original) as history:
+        ingest(history)
+    shutil.copytree(original, copy)
+
+    journal.append(str(copy), record("second"))
+
+    with History.open(copy) as history:
+        assert ingest(history).problems == []
+        assert commands(history) == ["first", "second"]
+
+
+@pytest.mark.parametrize("length", [1, 5000])
+def test_a_journal_that_was_removed_and_begun_anew_is_stored(tmp_path, length):
+    with History.open(tmp_path) as history:
+        journal.append(str(tmp_path), record("first" * 100))
+        ingest(history)
+        (file,) = (tmp_path / journal.DIRECTORY).iterdir()
+        file.rename(tmp_path / "removed")  # its inode is not used again
+        journal.append(str(tmp_path), record("x" * length))
+
+        assert ingest(history).problems == []
+        assert commands(history) == ["first" * 100, "x" * length]
 
 
 OPEN = """
