@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass, field
@@ -67,13 +68,8 @@ def find_transcripts(
     transcripts: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
-            try:
-                status = path.stat()
-            except OSError:  # it was removed meanwhile
-                continue
-            transcripts.append(
-                TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
-            )
+            with contextlib.suppress(OSError):  # it was removed meanwhile
+                transcripts.append(TranscriptFile.at(name, path))
     return sorted(transcripts, key=lambda file: file.mtime)
 
 
@@ -324,6 +320,16 @@ class TranscriptFile:
     mtime: int
     """Time of the last change, in nanoseconds."""
     inode: int
+
+    @classmethod
+    def at(cls, agent: str, path: Path) -> TranscriptFile:
+        """Return the transcript at a path.
+
+        Raises:
+            OSError: If it does not exist.
+        """
+        status = path.stat()
+        return cls(agent, path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:
