@@ -10,11 +10,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.agents import get_agent
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
-from anyhook.errors import UnknownNameError
+from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import merge_decisions
 from anyhook.history.rows import dump, marks_for, uncompressed
@@ -59,10 +59,15 @@ def find_transcripts(
     found whose transcripts can be read.
 
     Raises:
-        UnknownNameError: If the transcripts of an agent cannot be read.
+        UsageError: If the transcripts of an agent cannot be read, or it does not exist.
     """
     formats = transcript_formats()
     for name in agents:
+        if name in CODING_AGENTS and name not in formats:
+            raise UsageError(
+                f"anyhook cannot read transcripts of {get_agent(name).title}; to record its "
+                f"sessions from now on: anyhook history record on --agent {name}"
+            )
         if name not in formats:
             raise UnknownNameError("agent with readable transcripts", name, formats, list_all=True)
     transcripts: list[TranscriptFile] = []
