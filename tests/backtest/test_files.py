@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from anyhook.errors import UsageError
 from anyhook.history.export import EXPORT_FIELDS, export_jsonl, export_parquet
 from anyhook.history.filters import Filter
 from tests.backtest.test_backtest import GUARD, Recorded, shell
+from tests.history.test_imports import FAMILIES, write_session
 
 CLAUDE = {
     "sessionId": "s1",
@@ -279,6 +281,21 @@ def test_transcripts_in_a_directory_are_recognized(recorded, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_call_that_a_forked_session_has_copied_counts_once(tmp_path, family):
+    original, fork = FAMILIES[family]
+    write_session(tmp_path, "original", original)
+    write_session(tmp_path, "fork", fork)
+
+    calls = Counter()
+    for part in parts_of_files([str(tmp_path)], Filter()):
+        rows = part.read(None).rows
+        calls += Counter(row.session for row in rows if row.event == "before_tool")
+
+    copied = len(set(original) & set(fork))
+    assert calls == {"claude/original": len(original), "claude/fork": len(fork) - copied}
+
+
 def test_a_compressed_transcript_in_a_directory_is_recognized(recorded, tmp_path):
     path = tmp_path / "sessions" / "p" / "s1.jsonl"
     write_claude(path)

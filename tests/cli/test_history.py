@@ -360,6 +360,15 @@ def test_an_export_into_a_missing_directory_names_it(home, capsys):
     assert "there is no directory 'missing'" in capsys.readouterr().err
 
 
+def test_an_agent_whose_transcripts_cannot_be_read_can_be_recorded(home, capsys):
+    assert main(["history", "import", "--agent", "terminai"]) == USAGE
+
+    err = " ".join(capsys.readouterr().err.split())
+    assert "anyhook cannot read transcripts of TerminaI" in err
+    assert "anyhook history record on --agent terminai" in err
+    assert "gemini" not in err
+
+
 def test_a_page_that_is_damaged_says_what_to_do(home, capsys):
     store = home / "data" / "history" / "history.sqlite"
     with History.open(store.parent) as history:

@@ -334,6 +334,19 @@ def test_a_file_that_cannot_be_edited_is_refused(here, capfd):
     assert "settings.json" in capfd.readouterr().err
 
 
+def test_settings_are_restored_if_the_state_cannot_be_written(here, capfd):
+    path = write(here / "home/.claude/settings.json", SETTINGS)
+    (here / "data").mkdir()
+    (here / "data" / "history").symlink_to("/proc/nowhere")  # as on a full disk
+
+    assert record("on", "--agent", "claude", "--yes") not in (OK, BUG)
+
+    assert path.read_text() == SETTINGS
+    err = capfd.readouterr().err
+    assert f"{here / 'data' / 'history' / SWITCH} cannot be written" in err
+    assert "the settings files are as they were before" in err
+
+
 def test_nothing_is_written_by_a_dry_run(here):
     path = write(here / "home/.claude/settings.json", SETTINGS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import time
 
 import pytest
 
+from anyhook.cli.event_filters import open_history
 from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
@@ -165,6 +167,99 @@ def test_a_damaged_store_is_kept_aside_and_the_journal_is_stored_again(tmp_path,
         assert str(kept) in history.set_aside
         ingest(history)
         assert commands(history) == ["first"]
+
+
+def test_a_copy_of_the_history_stores_nothing_twice(tmp_path):
+    original, copy = tmp_path / "original", tmp_path / "copy"
+    journal.append(str(original), record("first"))
+    with History.open(original) as history:
+        ingest(history)
+    shutil.copytree(original, copy)
+
+    journal.append(str(copy), record("second"))
+
+    with History.open(copy) as history:
+        assert ingest(history).problems == []
+        assert commands(history) == ["first", "second"]
+
+
+@pytest.mark.parametrize("length", [1, 5000])
+def test_a_journal_that_was_removed_and_begun_anew_is_stored(tmp_path, length):
+    with History.open(tmp_path) as history:
+        journal.append(str(tmp_path), record("first" * 100))
+        ingest(history)
+        (file,) = (tmp_path / journal.DIRECTORY).iterdir()
+        file.rename(tmp_path / "removed")  # its inode is not used again
+        journal.append(str(tmp_path), record("x" * length))
+
+        assert ingest(history).problems == []
+        assert commands(history) == ["first" * 100, "x" * length]
+
+
+OPEN = """
+import sys
+from anyhook.history.store import History
+print("ready", flush=True)
+sys.stdin.readline()
+History.open(sys.argv[1]).close()
+"""
+
+
+def test_of_many_processes_one_sets_a_damaged_store_aside(tmp_path):
+    directories = [tmp_path / str(number) for number in range(5)]
+    for directory in directories:
+        directory.mkdir()
+        (directory / FILE).write_bytes(b"x" * 5000)
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", OPEN, directory],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for _ in range(4)
+        ]
+        for process in processes:
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            process.stdin.write("\n")
+            process.stdin.flush()
+        for process in processes:
+            _, errors = process.communicate()
+            assert errors == ""
+
+        (kept,) = directory.glob("former-*.sqlite")
+        assert kept.read_bytes() == b"x" * 5000
+
+
+def test_why_a_store_cannot_be_opened_is_named(tmp_path):
+    (tmp_path / FILE).mkdir()
+
+    with pytest.raises(HistoryError, match="it is a directory; move it away"):
+        History.open(tmp_path)
+
+
+def test_a_damaged_index_of_words_is_reported_with_a_remedy_when_events_are_stored(tmp_path):
+    with History.open(tmp_path) as history:
+        history.add([event(1)])
+        history.connection.execute(
+            "UPDATE texts_data SET block = x'ffffffffffffffffffffffff' WHERE id = 10"
+        )
+    with History.open(tmp_path) as history, pytest.raises(HistoryError, match="Rename it"):
+        history.add([event(2)])
+
+
+def test_a_text_that_is_not_utf_8_is_damage_and_is_not_printed(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANYHOOK_DATA_DIR", str(tmp_path))
+    with History.open() as history:
+        history.add([event(1)])
+        history.connection.execute("UPDATE events SET tool = CAST(x'6d79ff' AS TEXT)")
+
+    with pytest.raises(HistoryError, match="not valid UTF-8") as raised, open_history() as history:
+        search(history, Filter())
+
+    assert "my" not in str(raised.value)
 
 
 def test_a_store_of_another_release_is_refused_and_not_changed(tmp_path):

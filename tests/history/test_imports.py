@@ -146,8 +146,9 @@ def write_session(directory, session, numbers):
     lines = []
     for number, record in enumerate(records("shared", max(numbers))):
         if number in numbers or number == 0:
-            time = f"2026-11-01T12:{number:02}:00.000Z"
-            lines.append(json.dumps({**record, "sessionId": session, "timestamp": time}) + "\n")
+            own = {"sessionId": session, "timestamp": f"2026-11-01T12:{number:02}:00.000Z"}
+            own |= {"parentUuid": None, "isSidechain": False, "userType": "external"}
+            lines.append(json.dumps({**record, **own}) + "\n")
     path.write_text("".join(lines))
     return path
 

@@ -212,6 +212,19 @@ def test_a_slow_command_and_the_next_one_of_its_name_answer_one_event(tmp_path):
         assert results_of(history) == ["grep grep"]
 
 
+@pytest.mark.parametrize(("agent", "member"), [("claude", "tool_use_id"), ("opencode", "callID")])
+def test_hooks_that_answer_a_call_one_minute_apart_answer_one_event(tmp_path, agent, member):
+    payload = make_payload("before_tool", agent=agent, tool="shell", input={"command": "ls"})
+    payload[member] = "call_1"
+    with History.open(tmp_path) as history:
+        for delay, file in ((0, "/home/guard.py"), (60, "/project/guard.py")):
+            result = {"hook": "guard.py", "version": {"file": file}, "duration": 0.01}
+            line = record(time=NOW + delay, source="hook", payload=payload, results=[result])
+            journal.append(str(tmp_path), {**line, "agent": agent, "event": "before_tool"})
+        ingest(history)
+        assert results_of(history) == ["guard.py guard.py"]
+
+
 def test_the_events_of_a_long_session_are_found_by_their_time(tmp_path):
     with History.open(tmp_path) as history:
         history.add(event(number) for number in range(3))

@@ -15,7 +15,7 @@ from anyhook.history.denials import denials_to_look_at
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.filters import Filter
 from anyhook.history.hooks import RunCounts, count_runs, hook_summaries
-from anyhook.history.search import search
+from anyhook.history.search import newest, search
 from anyhook.history.sessions import sessions
 from anyhook.history.statistics import statistics
 from anyhook.history.store import History
@@ -94,12 +94,24 @@ def check_searches(history, stored):
         assert numbers(verdict=verdict) == expected
     failed = {event.id for event in stored if any(map(has_failed, event.results))}
     assert numbers(failed=True) == failed
-    denied_by_a = {
-        event.id
-        for event in stored
-        if event.verdict == "deny" and "deny" in verdicts_that_count(event, "a.py")
-    }
-    assert numbers(hook="a.py", verdict="deny") == denied_by_a
+    for verdict in (*VERDICTS, NO_VERDICT):
+        by_a = {event.id for event in stored if verdict in verdicts_that_count(event, "a.py")}
+        assert numbers(hook="a.py", verdict=verdict) == by_a
+
+
+def test_a_denial_that_another_hook_overrode_is_found_by_its_hook(history):
+    """In Cursor, the answer of a higher layer counts, also an allowance against a denial."""
+    answers = {"a.py": {"outcome": "deny"}, "b.py": {"outcome": "allow"}}
+    results = [RecordedResult(hook, answer=answer) for hook, answer in answers.items()]
+    overridden = event(results=tuple(results), decision={"outcome": "allow"})
+    history.add([overridden, event(decision={"outcome": "deny"})])
+
+    def numbers(**fields):
+        return [found.id for found in newest(history, Filter(**fields))]
+
+    assert numbers(hook="a.py", verdict="deny") == [1]
+    assert numbers(hook="b.py", verdict="deny") == []
+    assert numbers(verdict="deny") == [2]
 
 
 def check_counts(history, stored):

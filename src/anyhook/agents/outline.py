@@ -8,9 +8,9 @@ from anyhook.agents.payloads import decoded_value, payload_key
 from anyhook.model.events import Event, ToolEvent, UnknownEvent, event_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from anyhook.agents.spec import AgentSpec
+    from anyhook.agents.spec import AgentSpec, EventSpec
 
 
 class Outline(NamedTuple):
@@ -26,9 +26,7 @@ class Outline(NamedTuple):
 
 def outline_of(agent: AgentSpec, payload: Mapping[str, Any]) -> Outline:
     """Return the outline of a payload: what `decode_event` gives, in a third of its time."""
-    form = agent.form_of(payload)
-    name = form.event_name_in(payload)
-    spec = form.by_wire.get(name) if isinstance(name, str) else None
+    form, spec = _form_and_event(agent, payload)
     cls: type[Event] = UnknownEvent if spec is None else event_class(spec.canonical)
 
     def read(field: str) -> Any:
@@ -39,3 +37,29 @@ def outline_of(agent: AgentSpec, payload: Mapping[str, Any]) -> Outline:
     if issubclass(cls, ToolEvent):
         tool = form.vocabulary.tool(read("tool_name"), read("mcp_context"))
     return Outline(str(read("session_id") or ""), read("cwd"), tool)
+
+
+def member_of(agent: AgentSpec, payload: Mapping[str, Any], field: str) -> Any:
+    """Return the member of a payload that is a field of its event; `None` if it has none."""
+    form, spec = _form_and_event(agent, payload)
+    key = payload_key(form, spec, field)
+    return None if key is None else payload.get(key)
+
+
+SUBJECTS = ("tool_input", "prompt", "command", "file_path", "source", "reason")
+"""Fields of events that hold what an event is about, the most telling first."""
+
+
+def subjects_of(agent: AgentSpec, payload: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the members of a payload that hold what its event is about, the most telling first."""
+    for field in SUBJECTS:
+        yield member_of(agent, payload, field)
+
+
+def _form_and_event(
+    agent: AgentSpec, payload: Mapping[str, Any]
+) -> tuple[AgentSpec, EventSpec | None]:
+    """Return the form of a payload, and its event; `None` if the agent does not have the event."""
+    form = agent.form_of(payload)
+    name = form.event_name_in(payload)
+    return form, form.by_wire.get(name) if isinstance(name, str) else None

@@ -117,7 +117,7 @@ def _decided(past: PastDecision) -> Decided:
         past.session,
         past.event,
         past.tool,
-        shown_text(past.payload),
+        shown_text(past.session.partition("/")[0], past.payload),
         fields or {},
         past.hooks,
         crash=crash_text(past.error) if past.error else "",

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ from anyhook.backtest.storage import (
 from anyhook.errors import MissingLibraryError, UsageError
 from anyhook.history import trajectories
 from anyhook.history.export import EXPORT_FIELDS, REQUIRED, names_of
+from anyhook.history.imports import TranscriptFile, find_originals, keys_of
 from anyhook.history.recognize import (
     HEAD,
     PARQUET_MARK,
@@ -66,8 +67,10 @@ def parts_of_files(
     places: Iterable[str],
     selection: Filter,
     on_problem: Callable[[str], object] = lambda _text: None,
-) -> Iterator[FilePart]:
-    """Yield the parts of files, in the order of the places; directories are read in order of names.
+) -> list[FilePart]:
+    """Return the parts of files, in the order of the places, those of directories by their names.
+
+    Events that a session has copied from the one that it forks belong to that one.
 
     Args:
         places: Paths and URIs of files and directories.
@@ -79,6 +82,22 @@ def parts_of_files(
             backtest does not take the selection.
     """
     selection.check_for_backtest()
+    parts = [*_find_parts(places, selection, on_problem)]
+    transcripts: dict[TranscriptFile, FilePart] = {}
+    for part in parts:
+        is_local = not part.file.store and not part.file.is_compressed
+        if part.form.kind is FileKind.TRANSCRIPT and part.form.agent and is_local:
+            path = Path(part.file.path)
+            transcripts[TranscriptFile.at(part.form.agent, path)] = part
+    originals = {
+        transcripts[fork]: original for fork, original in find_originals(transcripts).items()
+    }
+    return [replace(part, original=originals.get(part)) for part in parts]
+
+
+def _find_parts(
+    places: Iterable[str], selection: Filter, on_problem: Callable[[str], object]
+) -> Iterator[FilePart]:
     for place in places:
         for file in find_files(place):
             try:
@@ -112,6 +131,8 @@ class FilePart:
     first: int = -1
     """First byte of a range of lines, or number of a row group; -1 for a whole file."""
     end: int = -1
+    original: TranscriptFile | None = None
+    """The transcript whose events this one has copied."""
 
     @property
     def title(self) -> str:
@@ -258,6 +279,9 @@ class _PartReader:
             if self._part.form.kind is FileKind.TRANSCRIPT:
                 transcripts = get_transcripts(self._part.form.agent)
                 events = transcripts.read(path, report) if transcripts else iter(())
+                original = self._part.original
+                copied = set() if original is None else keys_of(original)
+                events = (event for event in events if event.key not in copied)
             else:
                 events = trajectories.read(path, report)
             agent = self._part.form.agent or trajectories.AGENT

@@ -16,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from anyhook.agents import get_agent
+from anyhook.agents.outline import subjects_of
 from anyhook.backtest.results import MAX_PROBLEMS, Decided
 from anyhook.errors import AnyhookError, UsageError
 from anyhook.history.replay import SessionRange, has_events
@@ -261,7 +263,7 @@ def decided_of(
     """
     if row.redacted:
         payload = row.read_stored_payload()
-    text = longest_text(payload)
+    text = longest_text(row.agent, payload)
     if not row.is_redacted:
         text = redact_start(text, MAX_TEXT)
     if row.redacted or not row.is_redacted:
@@ -296,18 +298,15 @@ def crash_text(message: str) -> str:
     return shorten(redacted)
 
 
-def shown_text(payload: Mapping[str, Any]) -> str:
+def shown_text(agent: str, payload: Mapping[str, Any]) -> str:
     """Return what an event was about, cut for an example."""
-    return longest_text(payload)[:MAX_TEXT]
+    return longest_text(agent, payload)[:MAX_TEXT]
 
 
-def longest_text(payload: Mapping[str, Any]) -> str:
+def longest_text(agent: str, payload: Mapping[str, Any]) -> str:
     """Return what an event was about: the longest string of its arguments, else of the rest."""
-    for name in ("tool_input", "toolArgs", "prompt", "command"):
-        text = _longest_string(payload.get(name))
-        if text:
-            return text
-    return ""
+    texts = map(_longest_string, subjects_of(get_agent(agent), payload))
+    return next(filter(None, texts), "")
 
 
 def _longest_string(value: Any) -> str:

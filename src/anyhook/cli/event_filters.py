@@ -14,7 +14,7 @@ from anyhook.cli.render import print_problems
 from anyhook.errors import HistoryError, UnknownNameError, UsageError
 from anyhook.history.ingest import ingest
 from anyhook.history.sessions import find_session
-from anyhook.history.store import History, is_damaged
+from anyhook.history.store import History, explain_store_error
 from anyhook.history.text import query_of
 from anyhook.history.verdicts import NO_VERDICT, VERDICTS
 from anyhook.model.events import all_events
@@ -172,10 +172,4 @@ def open_history() -> Iterator[History]:
             print_problems(problems)
             yield history
         except sqlite3.DatabaseError as error:
-            if not is_damaged(error):
-                raise HistoryError(f"{history.path} cannot be read: {error}") from error
-            raise HistoryError(
-                f"{history.path} is damaged ({error}). Rename it, and a new one is begun with what "
-                "was recorded in the last two days; anyhook history import reads older sessions "
-                "again"
-            ) from error
+            raise HistoryError(explain_store_error(history.path, error, "read")) from error

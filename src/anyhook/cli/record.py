@@ -18,7 +18,7 @@ from anyhook.cli.listing import print_native_trust
 from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
-from anyhook.errors import UsageError
+from anyhook.errors import HistoryError, UsageError
 from anyhook.history.recording import (
     EditedFile,
     RecordingSwitch,
@@ -43,6 +43,7 @@ from anyhook.manage.recording_status import RecordingStatus, recording_status
 from anyhook.manage.scope import existing_project, require_agents
 from anyhook.model.record import replace
 from anyhook.model.text import printable
+from anyhook.settings.changes import write_changes
 from anyhook.worker.commands import prefix
 
 if TYPE_CHECKING:
@@ -222,7 +223,12 @@ def _write(
     if after is None:
         remove_switch()
     elif after != before.switch:
-        write_switch(after)
+        try:
+            write_switch(after)
+        except HistoryError as error:
+            # Without the state, recorders would run and record nothing.
+            write_changes([change.reversed() for change in changes])
+            raise HistoryError(f"{error}; the settings files are as they were before") from error
     return has_effect or bool(before.damage) or after != before.switch
 
 

@@ -7,6 +7,8 @@ import re
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.agents import get_agent
+from anyhook.agents.outline import member_of, subjects_of
 from anyhook.errors import UsageError
 from anyhook.history.rows import dump
 from anyhook.history.text import excerpt, searched_text
@@ -77,9 +79,8 @@ def problem_of(result: RecordedResult) -> str:
 
 def subject_of(event: RecordedEvent) -> str:
     """Return what an event was about on one line: the command, the path, the prompt."""
-    payload = event.payload
-    for name in ("tool_input", "toolArgs", "prompt", "user_prompt", "source", "reason"):
-        text = _first_text(payload.get(name))
+    for subject in subjects_of(get_agent(event.agent), event.payload):
+        text = _first_text(subject)
         if text:
             return printable(" ".join(text.split()))
     return ""
@@ -175,10 +176,11 @@ ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
 
 def _call_of(event: RecordedEvent) -> str:
     """Return what the events before and after a call share."""
-    for name in ("tool_use_id", "tool_call_id", "toolCallId"):
-        if event.payload.get(name):
-            return str(event.payload[name])
-    return dump([event.tool, event.payload.get("tool_input", event.payload.get("toolArgs"))])
+    agent = get_agent(event.agent)
+    identifier = member_of(agent, event.payload, "tool_use_id")
+    if identifier:
+        return str(identifier)
+    return dump([event.tool, member_of(agent, event.payload, "tool_input")])
 
 
 def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:

@@ -61,9 +61,8 @@ class Filter(NamedTuple):
             value = getattr(self, kind)
             if value:
                 words.append(f"marks:{mark(kind, value)}")
-        # An event is denied if one of its hooks denies; a hook may allow what another one denies.
-        is_marked = self.verdict == "deny" or (self.verdict and not self.hook)
-        if is_marked and not self.shadow:
+        # A hook may answer otherwise than all hooks together.
+        if self.verdict and not (self.hook or self.shadow):
             words.append(f"marks:{mark('verdict', self.verdict)}")
         if self.refused:
             words.append(f"marks:{mark('result', NOT_EXECUTED)}")
@@ -113,22 +112,27 @@ class Filter(NamedTuple):
         `number` is the column with the number of an event, `after` the number before the first
         event, `before` the one after the last; 0 for no limit.
         """
+        # Few results are failures or have a verdict, so they are read first, unless the full-text
+        # index is: with the plus sign, its events still come in the order of their numbers.
+        sign = "" if number == "events.id" else "+"
+        bounds, numbers = "event_id > ?", [after]
+        if before:
+            bounds, numbers = f"{bounds} AND event_id < ?", [after, before]
         if self.shadow:
             pairs = (("label", self.hook), ("verdict", self.verdict))
             members = {column: value for column, value in pairs if value}
             yield _has_result(number, "shadow", members), [*members.values()]
         elif self.hook and self.verdict:
-            members = {"label": self.hook, "verdict": self.verdict}
-            yield _has_result(number, "NOT shadow", members), [*members.values()]
+            results = (
+                "SELECT event_id FROM hooks CROSS JOIN results ON hooks.id = hook_id"
+                f" WHERE label = ? AND verdict = ? AND NOT shadow AND {bounds}"
+            )
+            yield f"{sign}{number} IN ({results})", [self.hook, self.verdict, *numbers]
         if self.hook and self.failed:
             yield _has_result(number, HAS_FAILED, ("label",)), [self.hook]
         elif self.failed:
-            # Few results are failures, so they are read first, unless the full-text index is: with
-            # the plus sign, its events still come in the order of their numbers.
-            sign = "" if number == "events.id" else "+"
-            bounds = "event_id > ? AND event_id < ?" if before else "event_id > ?"
             results = f"SELECT event_id FROM results WHERE {bounds} AND {HAS_FAILED}"
-            yield f"{sign}{number} IN ({results})", [after, before] if before else [after]
+            yield f"{sign}{number} IN ({results})", numbers
         if self.project:
             yield in_project(self.project)
 

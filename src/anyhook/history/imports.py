@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass, field
@@ -9,11 +10,11 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.agents import get_agent
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
-from anyhook.errors import UnknownNameError
+from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import merge_decisions
 from anyhook.history.rows import dump, marks_for, uncompressed
@@ -58,22 +59,22 @@ def find_transcripts(
     found whose transcripts can be read.
 
     Raises:
-        UnknownNameError: If the transcripts of an agent cannot be read.
+        UsageError: If the transcripts of an agent cannot be read, or it does not exist.
     """
     formats = transcript_formats()
     for name in agents:
+        if name in CODING_AGENTS and name not in formats:
+            raise UsageError(
+                f"anyhook cannot read transcripts of {get_agent(name).title}; to record its "
+                f"sessions from now on: anyhook history record on --agent {name}"
+            )
         if name not in formats:
             raise UnknownNameError("agent with readable transcripts", name, formats, list_all=True)
     transcripts: list[TranscriptFile] = []
     for name in tuple(agents) or formats:
         for path in formats[name].find(home, environ):
-            try:
-                status = path.stat()
-            except OSError:  # it was removed meanwhile
-                continue
-            transcripts.append(
-                TranscriptFile(name, path, status.st_size, status.st_mtime_ns, status.st_ino)
-            )
+            with contextlib.suppress(OSError):  # it was removed meanwhile
+                transcripts.append(TranscriptFile.at(name, path))
     return sorted(transcripts, key=lambda file: file.mtime)
 
 
@@ -324,6 +325,16 @@ class TranscriptFile:
     mtime: int
     """Time of the last change, in nanoseconds."""
     inode: int
+
+    @classmethod
+    def at(cls, agent: str, path: Path) -> TranscriptFile:
+        """Return the transcript at a path.
+
+        Raises:
+            OSError: If it does not exist.
+        """
+        status = path.stat()
+        return cls(agent, path, status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def find_originals(files: Iterable[TranscriptFile]) -> dict[TranscriptFile, TranscriptFile]:

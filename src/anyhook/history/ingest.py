@@ -20,7 +20,6 @@ from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import add_merged
 from anyhook.history.recording import read_switch
-from anyhook.history.rows import storable
 from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
 
@@ -114,11 +113,11 @@ def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
         status = file.stat()
     except FileNotFoundError:  # another process has removed it
         return False
-    start = _offset(history, file, status.st_ino)
+    start = _stored_bytes(history, file)
     if start >= status.st_size:
         return False
     with history.transaction():
-        start = _offset(history, file, status.st_ino)  # another process may have been faster
+        start = _stored_bytes(history, file)  # another process may have been faster
         with file.open("rb") as stream:
             stream.seek(start)
             content = stream.read(BATCH_BYTES)
@@ -132,16 +131,36 @@ def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
         ingested.events += add_merged(history, _parse(lines, file, ingested.problems))
         history.connection.execute(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime) VALUES (?, ?, ?, ?)",
-            (storable(str(file)), status.st_ino, end, status.st_mtime_ns),
+            (_name_in_store(file), status.st_ino, end, status.st_mtime_ns),
         )
     return end < status.st_size
 
 
-def _offset(history: History, file: Path, inode: int) -> int:
+def _name_in_store(file: Path) -> str:
+    """Return the name that a file of the journal keeps when the directory is copied or moved."""
+    return f"{DIRECTORY}/{file.name}"
+
+
+def _stored_bytes(history: History, file: Path) -> int:
+    """Return how many bytes of a file of the journal are stored.
+
+    A file with another inode is a copy, from a backup for example, or was begun anew.
+
+    Raises:
+        OSError: If the file cannot be read.
+    """
     row = history.connection.execute(
-        "SELECT size FROM files WHERE path = ? AND inode = ?", (storable(str(file)), inode)
+        "SELECT size, inode FROM files WHERE path = ?", (_name_in_store(file),)
     ).fetchone()
-    return 0 if row is None else int(row[0])
+    if row is None:
+        return 0
+    size, inode = row
+    if inode == file.stat().st_ino:
+        return int(size)
+    with file.open("rb") as stream:
+        stream.seek(size - 1)
+        is_copy = stream.read(1) == b"\n"
+    return int(size) if is_copy else 0
 
 
 def _parse(lines: Iterable[bytes], file: Path, problems: list[str]) -> Iterator[RecordedEvent]:
@@ -215,12 +234,13 @@ def _remove_old_files(history: History, journal: Path, now: float) -> None:
             continue
         try:
             status = path.stat()
-            is_stored = _offset(history, path, status.st_ino) >= status.st_size
+            is_stored = _stored_bytes(history, path) >= status.st_size
             is_old = status.st_mtime < now - KEPT_HOURS * SECONDS_OF_FILE
             if is_stored and is_old:
                 path.unlink()
                 Path(f"{path}{FULL_MARK}").unlink(missing_ok=True)
-                name = storable(str(path))
-                history.connection.execute("DELETE FROM files WHERE path = ?", (name,))
+                history.connection.execute(
+                    "DELETE FROM files WHERE path = ?", (_name_in_store(path),)
+                )
         except OSError:  # another process was faster
             continue

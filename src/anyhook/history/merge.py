@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.agents import get_agent
+from anyhook.agents.outline import member_of
 from anyhook.history.events import hook_digest
 from anyhook.history.rows import dump, event_identity, storable_name, with_storable_names
 from anyhook.journal.records import answer_record
@@ -225,14 +227,14 @@ def _is_same_event(earlier: _KnownEvent, further: list[_Run], event: RecordedEve
 
     `further` are the hooks of `event`, which has the same payload as the known one.
     """
-    has_identifier = bool(event.payload.get("tool_use_id"))
+    agent = get_agent(event.agent)
     for run in further:
         for other in earlier.runs.get(run.name, ()):
             if run.version == other.version:
                 return False  # the event happened twice
             # Without an identifier, they ran at the same time, or one right after the other.
             pause = max(run.began, other.began) - min(run.ended, other.ended)
-            if not has_identifier and pause >= START_DELAY:
+            if pause >= START_DELAY and not member_of(agent, event.payload, "tool_use_id"):
                 return False
     return True
 

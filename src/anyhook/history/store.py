@@ -32,6 +32,7 @@ from anyhook.history.schema import VERSION, OtherVersionError, prepare
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
 from anyhook.journal.lines import history_directory
+from anyhook.locks import locked
 from anyhook.secrets.redact import redact_json, redact_text
 
 if TYPE_CHECKING:
@@ -88,26 +89,41 @@ class History:
         path = Path(directory or history_directory()) / FILE
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            return cls(path, _connect(path))
+            # SQLite names no cause if it cannot open a file, and would create one for everybody.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            try:
+                return cls(path, _connect(path))
+            except sqlite3.DatabaseError as error:
+                if _primary_code(error) == sqlite3.SQLITE_BUSY:
+                    raise
+                # Of several processes that find a damaged store, one sets it aside.
+                with locked(path):
+                    return cls._reopen(path)
         except OtherVersionError:
             raise HistoryError(
                 f"{path} was written by another release of anyhook; use that one, or move it away"
             ) from None
         except sqlite3.DatabaseError as error:
-            if not is_damaged(error):
-                raise HistoryError(f"{path} cannot be opened: {error}") from error
-            moved = path.with_name(f"former-{int(time.time())}.sqlite")
-            for suffix in ("-wal", "-shm", ""):
-                with contextlib.suppress(FileNotFoundError):
-                    path.with_name(path.name + suffix).rename(f"{moved}{suffix}")
-            history = cls(path, _connect(path))
-            history.set_aside = f"the history was damaged; it is kept as {moved}, a new one begun"
-            return history
+            raise HistoryError(explain_store_error(path, error, "opened")) from error
         except OSError as error:
             problem = f"{path} cannot be opened: {explain_error(path, error, 'change')}"
             raise HistoryError(problem) from error
+
+    @classmethod
+    def _reopen(cls, path: Path) -> Self:
+        """Open the store, and set it aside before if it is damaged."""
+        try:
+            return cls(path, _connect(path))
+        except sqlite3.DatabaseError as error:
+            if not is_damaged(error):
+                raise
+        moved = path.with_name(f"former-{time.time_ns()}.sqlite")
+        for suffix in ("-wal", "-shm", ""):
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(path.name + suffix).rename(f"{moved}{suffix}")
+        history = cls(path, _connect(path))
+        history.set_aside = f"the history was damaged; it is kept as {moved}, a new one begun"
+        return history
 
     @classmethod
     def open_to_read(cls, directory: str | os.PathLike[str] | None = None) -> Self | None:
@@ -163,7 +179,7 @@ class History:
             self.connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._roll_back()
-            raise HistoryError(f"{self.path} cannot be written: {error}") from error
+            raise HistoryError(explain_store_error(self.path, error, "written")) from error
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -386,4 +402,24 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def is_damaged(error: sqlite3.DatabaseError) -> bool:
     """Return whether an error means that the content of the file is damaged."""
-    return error.sqlite_errorcode in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    if not hasattr(error, "sqlite_errorcode"):  # of the module: a text is not UTF-8
+        return isinstance(error, sqlite3.OperationalError)
+    return _primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _primary_code(error: sqlite3.DatabaseError) -> int:
+    """Return the code of an error without its details, which are in the higher bits."""
+    return error.sqlite_errorcode & 0xFF
+
+
+def explain_store_error(path: Path, error: sqlite3.Error, action: str) -> str:
+    """Return why a store cannot be `opened`, `read` or `written`, with the remedy for a damage."""
+    if not (isinstance(error, sqlite3.DatabaseError) and is_damaged(error)):
+        return f"{path} cannot be {action}: {error}"
+    # The message of an error of the module holds the text.
+    has_code = hasattr(error, "sqlite_errorcode")
+    cause = str(error) if has_code else "a text is not valid UTF-8"
+    return (
+        f"{path} is damaged ({cause}). Rename it, and a new one is begun with what was recorded in "
+        "the last two days; anyhook history import reads older sessions again"
+    )

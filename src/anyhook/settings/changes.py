@@ -69,6 +69,10 @@ class Change(Record, kw_only=False):
             return self.before is not None
         return self.after != (self.before or "")
 
+    def reversed(self) -> Change:
+        """Return the change that takes this one back."""
+        return self.replace(before=self.after, after=self.before)
+
     @property
     def rejection(self) -> str:
         """Why the agent will ignore the new text, with the place; empty if it will not."""
@@ -111,7 +115,7 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
         for change in changes:
             if not change.has_effect:
                 continue
-            copy = _write(change, change.before, change.after, backup=backup)
+            copy = _write(change, backup=backup)
             done.append(change)
             if copy is not None:
                 backups.append(copy)
@@ -119,7 +123,7 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
         for change in reversed(done):
             # The error of the change that failed is the one to report.
             with suppress(SettingsError):
-                _write(change, change.after, change.before)
+                _write(change.reversed())
         raise
     with suppress(OSError):  # then a guard reports what anyhook has written
         accept_files([change.path for change in done])
@@ -129,11 +133,13 @@ def write_changes(changes: Iterable[Change], *, backup: bool = False) -> Written
     return WrittenChanges(written, removed, tuple(backups))
 
 
-def _write(
-    change: Change, expected: str | None, text: str | None, *, backup: bool = False
-) -> Path | None:
+def _write(change: Change, *, backup: bool = False) -> Path | None:
     return write_atomically(
-        change.path, text, expected=expected, backup=backup, is_private=change.is_private
+        change.path,
+        change.after,
+        expected=change.before,
+        backup=backup,
+        is_private=change.is_private,
     )
 
 
