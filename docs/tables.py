@@ -13,7 +13,7 @@ from anyhook.integrations.claude_sdk import CLAUDE_SDK
 from anyhook.integrations.langchain import LANGCHAIN
 from anyhook.integrations.openai_agents import OPENAI_AGENTS
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI
-from anyhook.manage.verdict import effects_of
+from anyhook.manage.agent_effect import effects_of
 from anyhook.model.diagnostics import CODES
 from anyhook.model.events import EVENTS, Event
 from anyhook.redteam.labelled import FAMILIES

@@ -30,7 +30,7 @@ from anyhook.cli.output import console
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
 from anyhook.integrations.adk import AnyhookPlugin
-from anyhook.manage.verdict import fired_event
+from anyhook.manage.agent_effect import fired_event
 
 PROJECT = Path(__file__).parent / "guarded-project"
 PROMPT = "Add a settings file, clean up, and publish."

@@ -17,7 +17,7 @@ from anyhook.cli.output import console
 from anyhook.cli.render import print_diagnostics
 from anyhook.cli.timeline import print_timeline
 from anyhook.engine.messages import discard
-from anyhook.manage.verdict import fired_event
+from anyhook.manage.agent_effect import fired_event
 
 PROJECT = Path(__file__).parent / "guarded-project"
 WIDTH = 118

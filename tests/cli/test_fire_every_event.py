@@ -9,7 +9,7 @@ import pytest
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.spec import Denial
 from anyhook.cli import main
-from anyhook.manage.verdict import EFFECTS
+from anyhook.manage.agent_effect import EFFECTS
 from anyhook.model.events import event_class
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions

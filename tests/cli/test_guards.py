@@ -13,8 +13,7 @@ import pytest
 
 import anyhook
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.manage.adding import SettingsPlace
-from anyhook.manage.additions import (
+from anyhook.manage.add_remove import (
     DEFAULT_GUARDS,
     finish_addition,
     finish_removal,
@@ -24,6 +23,7 @@ from anyhook.manage.additions import (
 )
 from anyhook.manage.guard_files import GUARDS, all_guards, digest, read_guard, released_text
 from anyhook.manage.health import HealthWord
+from anyhook.manage.hook_file_settings import SettingsPlace
 from anyhook.settings.changes import settings_file, write_changes
 from anyhook.testing import load_hooks, make_event
 from anyhook.trust.store import TrustStore

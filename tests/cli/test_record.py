@@ -13,7 +13,7 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.cli import BUG, OK, USAGE, main
 from anyhook.history.ingest import ingest
-from anyhook.history.recording import read_switch
+from anyhook.history.record_switch import read_switch
 from anyhook.history.store import History
 from anyhook.journal.lines import SWITCH
 from anyhook.manage.recording import RECORDER_FILE, count_recorded, recorded_events

@@ -10,7 +10,7 @@ import sys
 
 from anyhook.authoring import recorder
 from anyhook.history.ingest import ingest
-from anyhook.history.recording import RecordingSwitch, write_switch
+from anyhook.history.record_switch import RecordingSwitch, write_switch
 from anyhook.history.schema import VERSION
 from anyhook.history.store import FILE, History
 from anyhook.testing import make_payload

@@ -15,7 +15,7 @@ from anyhook import Engine
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.engine.sync import SyncEngine
 from anyhook.history.events import RecordedEvent
-from anyhook.history.recording import RecordingSwitch, write_switch
+from anyhook.history.record_switch import RecordingSwitch, write_switch
 from anyhook.history.store import History
 from anyhook.history.trials import PROBE, TEST, Trial, keep_trials
 from anyhook.manage.evidence import hook_identity, installed_version

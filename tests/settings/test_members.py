@@ -9,7 +9,12 @@ import pytest
 from anyhook import BeforeTool
 from anyhook.agents import AGENTS, get_agent
 from anyhook.errors import SettingsError
-from anyhook.manage.adding import SettingsPlace, add_hook_files, load_hook_file, remove_hook_files
+from anyhook.manage.hook_file_settings import (
+    SettingsPlace,
+    add_hook_files,
+    load_hook_file,
+    remove_hook_files,
+)
 from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.sources import Location
 from tests.settings.sample_agent import ENTRY

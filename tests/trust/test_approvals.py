@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anyhook.agents import AGENTS, CODING_AGENTS, get_agent
-from anyhook.history.recording import RecordingSwitch, write_switch
+from anyhook.history.record_switch import RecordingSwitch, write_switch
 from anyhook.journal.lines import history_directory
 from anyhook.model.answers import Outcome
 from anyhook.testing import make_payload

@@ -15,7 +15,7 @@ import pytest
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.spec import Denial
-from anyhook.history.recording import RecordingSwitch, remove_switch, write_switch
+from anyhook.history.record_switch import RecordingSwitch, remove_switch, write_switch
 from anyhook.model.answers import Outcome
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place

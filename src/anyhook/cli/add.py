@@ -18,8 +18,7 @@ from anyhook.cli.output import console, hook_health, members, print_error, print
 from anyhook.cli.render import health_text, make_table, print_note, print_quoted
 from anyhook.cli.sandboxed import evidence_may_be_lost, print_unsupported, unsupported_uses
 from anyhook.errors import UsageError
-from anyhook.manage.adding import SettingsPlace
-from anyhook.manage.additions import (
+from anyhook.manage.add_remove import (
     Addition,
     choose_launcher,
     finish_addition,
@@ -34,6 +33,7 @@ from anyhook.manage.additions import (
     plan_removal,
 )
 from anyhook.manage.guard_files import all_guards, find_guard
+from anyhook.manage.hook_file_settings import SettingsPlace
 from anyhook.manage.paths import show_path
 from anyhook.manage.protection import require_user
 from anyhook.manage.scope import existing_project, require_agents
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from anyhook.manage.additions import GuardRow
+    from anyhook.manage.add_remove import GuardRow
     from anyhook.manage.guard_files import GuardFile, GuardUpdate
     from anyhook.manage.health import HookHealth
 

@@ -14,7 +14,7 @@ from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.output import print_error, print_json
 from anyhook.errors import EventError, UsageError
 from anyhook.model.events import Event, ToolEvent
-from anyhook.settings.recordings import read_payloads
+from anyhook.settings.payload_files import read_payloads
 
 if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec

@@ -17,7 +17,7 @@ from anyhook.model.events import Event, UnknownEvent, event_class
 from anyhook.model.json import parse_json
 from anyhook.model.record import Record
 from anyhook.model.suggest import did_you_mean
-from anyhook.settings.recordings import read_payloads
+from anyhook.settings.payload_files import read_payloads
 from anyhook.testing import make_payload
 from anyhook.testing.events import make_arguments
 

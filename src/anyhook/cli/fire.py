@@ -39,9 +39,9 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
+from anyhook.manage.agent_effect import FiredEvent, fired_event
 from anyhook.manage.hooks import hook_rows
 from anyhook.manage.scope import existing_project, one_agent
-from anyhook.manage.verdict import FiredEvent, fired_event
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, print_error
 from anyhook.cli.render import make_table, require_terminal
 from anyhook.errors import UsageError
-from anyhook.manage.adding import SettingsPlace, load_hook_file
-from anyhook.manage.additions import DEFAULT_GUARDS, hook_files, plan_addition
+from anyhook.manage.add_remove import DEFAULT_GUARDS, hook_files, plan_addition
 from anyhook.manage.guard_files import all_guards, copy_path, find_guard
+from anyhook.manage.hook_file_settings import SettingsPlace, load_hook_file
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import NO_AGENT, agents_here, existing_project, require_agents
 from anyhook.settings.changes import Change, settings_file

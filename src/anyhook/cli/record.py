@@ -19,7 +19,7 @@ from anyhook.cli.options import HERE, AgentNames, AsJson, DryRun, Project, Yes
 from anyhook.cli.output import console, members, print_json
 from anyhook.cli.render import make_table
 from anyhook.errors import HistoryError, UsageError
-from anyhook.history.recording import (
+from anyhook.history.record_switch import (
     EditedFile,
     RecordingSwitch,
     remove_switch,

@@ -15,7 +15,7 @@ from anyhook.authoring.run import log_text
 from anyhook.cli import OK, PROBLEMS
 from anyhook.cli.cases import run_case_file, write_first_cases
 from anyhook.cli.colors import BAD, CAUTION, QUIET, RESULTS
-from anyhook.cli.covered import cover_hook_file, mutate_hook_file
+from anyhook.cli.coverage import cover_hook_file, mutate_hook_file
 from anyhook.cli.options import HERE, AgentNames, AsJson, Project, TrustOnce, Yes
 from anyhook.cli.output import UNWRAPPED, console, members, print_json
 from anyhook.cli.render import make_table

@@ -24,7 +24,7 @@ from anyhook.cli.render import (
 from anyhook.engine.hook_files import files_of
 from anyhook.engine.not_run import NotRun, events_with_hooks
 from anyhook.journal.records import answer_record
-from anyhook.manage.verdict import FiredEvent, RulesVerdict
+from anyhook.manage.agent_effect import FiredEvent, RulesVerdict
 from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.definitions import HandlerSpec, handlers_of, unique_labels
 from anyhook.model.diagnostics import Diagnostic, Severity

@@ -19,7 +19,7 @@ from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import add_merged
-from anyhook.history.recording import read_switch
+from anyhook.history.record_switch import read_switch
 from anyhook.journal.lines import DIRECTORY, FORMAT, FULL_MARK, SECONDS_OF_FILE
 from anyhook.model.text import shorten
 

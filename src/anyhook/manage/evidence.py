@@ -33,7 +33,7 @@ from anyhook.history.hooks import (
     versions_with_digests,
 )
 from anyhook.history.ingest import ingest
-from anyhook.history.recording import switch_path
+from anyhook.history.record_switch import switch_path
 from anyhook.history.sessions import get_event
 from anyhook.history.store import FILE, History
 from anyhook.history.trials import Trial, trials_of

@@ -12,7 +12,12 @@ from anyhook.agents.spec import AgentSpec, EventSpec, PlainText
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.authoring import hooks as authoring
 from anyhook.errors import SettingsError, UsageError
-from anyhook.history.recording import DamagedSwitchError, EditedFile, RecordingSwitch, read_switch
+from anyhook.history.record_switch import (
+    DamagedSwitchError,
+    EditedFile,
+    RecordingSwitch,
+    read_switch,
+)
 from anyhook.journal.records import is_recorder_command
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import (

@@ -12,7 +12,7 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.errors import SettingsError
 from anyhook.files import read_user_file
 from anyhook.history.ingest import ingest
-from anyhook.history.recording import RecordingSwitch
+from anyhook.history.record_switch import RecordingSwitch
 from anyhook.history.sessions import count_events
 from anyhook.history.store import FILE, History
 from anyhook.history.tap_record import PROBLEM_FILE

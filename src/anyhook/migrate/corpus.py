@@ -16,7 +16,7 @@ from anyhook.model.events import ToolEvent, UnknownEvent
 from anyhook.model.record import Record
 from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolResult
 from anyhook.sandbox.world import move_paths
-from anyhook.settings.recordings import read_payloads
+from anyhook.settings.payload_files import read_payloads
 from anyhook.testing.events import make_event
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _named_mcp_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -
 
 
 def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:
-    """Read recorded events of any agent: see `anyhook.settings.recordings`.
+    """Read recorded events of any agent: see `anyhook.settings.payload_files`.
 
     `project` replaces the recorded working directory, which may not exist any more.
 

@@ -30,8 +30,8 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import AnyhookError, EventError
 from anyhook.history.describe import show_time, subject_of
+from anyhook.manage.agent_effect import FiredEvent, fired_event
 from anyhook.manage.hooks import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
-from anyhook.manage.verdict import FiredEvent, fired_event
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair
 

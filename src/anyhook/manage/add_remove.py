@@ -18,19 +18,6 @@ from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.errors import SettingsError, UsageError
-from anyhook.manage.adding import (
-    AddedFile,
-    SettingsChanges,
-    SettingsPlace,
-    add_hook_files,
-    agents_that_run,
-    file_arguments,
-    forget_hook_files,
-    load_hook_file,
-    remove_hook_files,
-    runs_file,
-    trust_hook_files,
-)
 from anyhook.manage.guard_files import (
     GuardCopy,
     GuardFile,
@@ -44,8 +31,21 @@ from anyhook.manage.guard_files import (
     require_copy,
 )
 from anyhook.manage.health import HookHealth, health
+from anyhook.manage.hook_file_settings import (
+    AddedFile,
+    SettingsChanges,
+    SettingsPlace,
+    add_hook_files,
+    agents_that_run,
+    file_arguments,
+    forget_hook_files,
+    load_hook_file,
+    remove_hook_files,
+    runs_file,
+    trust_hook_files,
+)
 from anyhook.manage.paths import show_path
-from anyhook.settings.added import remove_directories
+from anyhook.settings.before_adding import remove_directories
 from anyhook.settings.changes import SCOPES, Change, settings_file
 from anyhook.settings.companions import SHARED_PROGRAM
 from anyhook.trust.changes import start_record

@@ -18,7 +18,7 @@ from anyhook.errors import SettingsError, UsageError
 from anyhook.manage.paths import show_path
 from anyhook.matching.matchers import EXPRESSION_STYLES, compile_matcher
 from anyhook.model.layers import Layer
-from anyhook.settings.added import find_before, note_before
+from anyhook.settings.before_adding import find_before, note_before
 from anyhook.settings.changes import Change, parsed, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
