@@ -334,6 +334,16 @@ def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, l
     assert only(here, "claude").word is HealthWord.WORKS
 
 
+def test_a_file_that_is_named_through_a_link_works_by_examples(here, run):
+    path = script(here, f"#!/usr/bin/env python3\n{HOOK_FILE}", "guard.py")
+    link = here / "link"
+    link.symlink_to(path.parent)
+    configure(here, "claude", shlex.quote(str(link / "guard.py")))
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.WORKS
+
+
 @pytest.mark.parametrize("line", ["python3 FILE --agent gemini", "anyhook run FILE --agent nobody"])
 def test_a_hook_file_that_is_started_for_another_agent_is_broken(here, run, line):
     path = script(here, HOOK_FILE, "guard.py")

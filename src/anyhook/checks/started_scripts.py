@@ -143,7 +143,8 @@ def only_starts_file(hook: CheckedHook, file: str) -> bool:
     not run, or the agent may not get what it answers.
     """
     line = hook.handler.command or shlex.join(hook.handler.argv or ())
-    return _is_one_command(line) and [start.script for start in find_starts(hook)] == [Path(file)]
+    scripts = [os.path.realpath(start.script) for start in find_starts(hook)]
+    return _is_one_command(line) and scripts == [os.path.realpath(file)]
 
 
 def _is_one_command(line: str) -> bool:

@@ -7,6 +7,7 @@ that what was seen of another version does not count.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sqlite3
@@ -237,7 +238,7 @@ def evidence_of(
         engine.agent.name,
         definition.event,
         entry=identity.entry,
-        file=identity.file,
+        file=os.path.realpath(identity.file) if identity.file else "",
     )
     only_starts = hook is not None and only_starts_file(hook, identity.file)
     passes_alone = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -116,7 +117,7 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
                 hook=file.name,
                 entry="",
                 content=content,
-                file=str(file),
+                file=os.path.realpath(file),
                 time=time.time(),
                 is_good=not failed,
                 has_decided=any(result.example.expect in HOLDING for result in group),
