@@ -623,7 +623,8 @@ async def test_f_fires_a_sample_that_reaches_the_hook(trusted):
 
         await driver.press("enter")
         await driver.shows("no decision", "guard.sh", "log.sh", "fired")
-        await driver.shows("$ anyhook fire BeforeTool --tool write_file --input '{}'")
+        arguments = '{"file_path":"a.txt","content":"text"}'
+        await driver.shows("$ anyhook fire BeforeTool --tool write_file --input", f"'{arguments}'")
 
 
 @pytest.mark.slow
