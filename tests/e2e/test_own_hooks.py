@@ -62,6 +62,10 @@ def guarded(agent, project, add_guards):
     return decide
 
 
+REASONS = ("guard", "throws away changes")
+"""Words of the reasons of both guards; which of two denials an agent shows is not fixed."""
+
+
 def test_what_the_guard_denies_is_not_run(agent, project, home, guarded):
     ways = WAYS if agent.name == "claude" else IN_EVERY_AGENT
     denied = [way for way in ways if guarded(way) == "deny"]
@@ -73,8 +77,12 @@ def test_what_the_guard_denies_is_not_run(agent, project, home, guarded):
         result = run_agent(agent, project, home, [*turns, ModelTurn("That is all.")], "do it")
         answers = result.tool_results()
         assert len(answers) == len(tried), (result.stdout, result.stderr)
-        stopped = [way for way, answer in zip(tried, answers, strict=True) if "guard" in answer]
-        assert stopped == tried, answers
+        passed = {
+            way: answer
+            for way, answer in zip(tried, answers, strict=True)
+            if not any(words in answer for words in REASONS)
+        }
+        assert not passed
 
     assert changed_files(project, before) == []
 
