@@ -34,7 +34,7 @@ _OPEN_FLAGS = (
 
 
 def opens_for_reading(flags: object = None) -> bool:
-    """Return whether what a file held before can be read by who opens it so.
+    """Return whether a process that opens a file with these flags can read what it held before.
 
     Args:
         flags: The third argument of Python's audit event `open`: those of `os.open`. A program can

@@ -288,7 +288,7 @@ def test_a_guard_is_scored_for_those_of_its_dangers_that_a_set_is_about(files, r
     assert scored["not_in_set"] == ["network"]
     assert [family["family"] for family in scored["families"]] == ["git"]
     _, out, _ = run("score", "guard.py", "--on", "calls.jsonl")
-    assert "no rows of it are about network" in out
+    assert "the set has no rows about network" in out
 
 
 @pytest.mark.slow

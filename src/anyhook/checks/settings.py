@@ -20,7 +20,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
-from anyhook.shell.programs import KEYWORDS, SHELLS, base_name
+from anyhook.shell.programs import KEYWORDS, POSIX_SHELLS, base_name
 from anyhook.shell.words import split_tokens
 from anyhook.trust.changes import changes_to_review
 from anyhook.trust.native import RUNNING, native_states
@@ -252,11 +252,13 @@ def shell_syntax_problem(hook: CheckedHook) -> str | None:
         return None
     words = line.split()
     has_closed_quotes = all(line.count(quote) % 2 == 0 for quote in "'\"")
-    is_one_command = _OPERATORS.isdisjoint(_USE_OF_VARIABLE.sub("", line)) and (
-        not words or words[0] not in _STATEMENTS
-    )
+    has_operator = not _OPERATORS.isdisjoint(_USE_OF_VARIABLE.sub("", line))
+    is_statement = words[:1] != [] and words[0] in _STATEMENTS
+    if has_closed_quotes and not has_operator and not is_statement:
+        return None
     shell = hook.shell
-    if (has_closed_quotes and is_one_command) or shell is None or base_name(shell) not in SHELLS:
+    # Another shell may take `-n` for something else, and run the line.
+    if shell is None or base_name(shell) not in POSIX_SHELLS:
         return None
     return check_shell(shell, line).problem
 

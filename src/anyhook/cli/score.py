@@ -187,7 +187,7 @@ def _print_score(out: Console, each: HookScore) -> None:
             soft_wrap=True,
         )
     if each.not_in_set:
-        text = f"no rows of it are about {', '.join(each.not_in_set)}, which the hook names"
+        text = f"the set has no rows about {', '.join(each.not_in_set)}, which the hook names"
         out.print(printable(text), style=CAUTION, soft_wrap=True)
     false_blocks = f"false blocks / {PER:,}"
     headings = ("family", "detected", "95 %", "deny", "ask", false_blocks, "95 %", "deny", "ask")

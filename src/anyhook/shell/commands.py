@@ -43,7 +43,7 @@ def read_commands(
 
 
 def forget_commands() -> None:
-    """Read the next command line again, also if it was read before."""
+    """Forget the command lines that were read, so that each is read again."""
     _read.cache_clear()
 
 

@@ -72,7 +72,7 @@ class Step(NamedTuple):
 class CommandLine:
     """What a command line runs; also what is inside substitutions.
 
-    This and the next class are no dataclasses: a cold guard would import `dataclasses` for them,
+    This and the next class are not dataclasses: a cold guard would import `dataclasses` for them,
     an eighth of its instructions.
 
     Attributes:
