@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -606,3 +607,19 @@ def test_a_bare_program_that_is_missing_is_reported_once(project, check):
 
     assert "missing-program" in problems
     assert "missing-script" not in problems
+
+
+def test_a_shell_of_another_kind_is_not_asked_about_the_syntax(
+    project, check, tmp_path, monkeypatch
+):
+    shell = tmp_path / "bin" / "pwsh"
+    shell.parent.mkdir()
+    shell.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    shell.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{shell.parent}{os.pathsep}{os.environ['PATH']}")
+    handler = {"type": "command", "command": "Get-Item x | Remove-Item", "shell": "powershell"}
+    write_settings(project, {"hooks": {"PreToolUse": [{"hooks": [handler]}]}})
+
+    check()
+
+    assert not (tmp_path / "started").exists()
