@@ -338,3 +338,67 @@ def test_a_result_that_does_not_repeat_what_was_written_is_a_note(here, run, tar
 
     why = [loss["why"] for loss in json.loads(out)["losses"] if loss["kind"] == "note"]
     assert any("does not repeat its text" in text for text in why)
+
+
+@pytest.fixture
+def guarded(here, run):
+    """Work in a project whose Claude Code has the guards of the package."""
+    here.write(here.project / ".claude" / "settings.json", "{}")
+    assert run("add", "files", "git", "--agent", "claude", "--yes")[0] == 0
+    return here
+
+
+@pytest.mark.parametrize("target", [name for name in CODING_AGENTS if name != "claude"])
+def test_the_guards_of_the_package_decide_the_same_in_every_agent(guarded, run, target):
+    arguments = ("--from", "claude", "--to", target, "--dry-run", "--prove", "--trust-once")
+
+    code, out, _ = run("migrate", *arguments, "--json")
+
+    proof = json.loads(out)["proof"]
+    differences = [each for hook in proof["hooks"] for each in hook["differences"]]
+    assert [each for each in differences if not each["explained"]] == []
+    assert (code, proof["holds"]) == (0, True)
+
+
+def test_a_difference_without_an_explanation_is_shown_before_the_others(here, run):
+    """Codex CLI asks nobody, which is reported; only its copy of the project has its settings."""
+    here.write(
+        here.project / "guard.sh",
+        "case $(cat) in\n*git/config*) test -e .codex && exit 0; echo no >&2; exit 2 ;;\n"
+        f"*) echo '{ASK}' ;;\nesac\n",
+    )
+    configure(here, "sh guard.sh", event="PreToolUse")
+
+    code, out, _ = run(*TO_CODEX, "--prove", "--trust-once")
+
+    assert code == 1
+    shown = " ".join(out.split())
+    assert shown.index("(guard.sh; not reported above)") < shown.index("(guard.sh; reported above)")
+
+
+DENIES_WARM = """
+import sys
+
+from anyhook.authoring import Hooks, deny
+
+hooks = Hooks()
+
+
+@hooks.before_tool
+def guard(event):
+    return deny("warm") if "anyhook.worker.child" in sys.modules else None
+
+
+if __name__ == "__main__":
+    hooks.run()
+"""
+
+
+def test_hook_files_run_on_workers_of_the_proof(here, run):
+    here.write(here.project / "guard.py", DENIES_WARM)
+    configure(here, 'anyhook run "${CLAUDE_PROJECT_DIR}/guard.py"', event="PreToolUse")
+
+    _, out, _ = run(*TO_CODEX, "--prove", "--trust-once", "--json")
+
+    (hook,) = json.loads(out)["proof"]["hooks"]
+    assert hook["decided"] > 0

@@ -235,7 +235,7 @@ def test_a_patch_answers_for_each_of_its_files():
 
     assert event.writes("src/c").certain
     assert event.writes("lib/a")
-    assert event.deletes("src/b").why.endswith("deletes src/b")
+    assert event.deletes("src/b").why == "the call deletes /code/src/b"
     assert event.deletes("src/a")
     assert not event.deletes("src/c")
 

@@ -104,7 +104,8 @@ def show_proof(proof: Proof, migration: Migration, project: Path) -> None:
     out.print(_proof_table(proof, project))
     _show_missing_tools(migration)
     for hook in proof.hooks:
-        for difference in hook.differences[:MAX_DIFFERENCES]:
+        unexplained_first = sorted(hook.differences, key=lambda each: each.is_explained)
+        for difference in unexplained_first[:MAX_DIFFERENCES]:
             _show_difference(hook.label, difference, migration)
         more = len(hook.differences) - MAX_DIFFERENCES
         if more > 0:

@@ -35,6 +35,8 @@ from anyhook.processes.programs import find_program
 from anyhook.sandbox.copies import XDG_VARIABLES, copy_home, copy_project
 from anyhook.sandbox.world import move_paths
 from anyhook.settings.sources import Location, places, written_file
+from anyhook.worker.client import RUNTIME_DIR_ENV, WORKER_ENV
+from anyhook.worker.control import list_servers, stop_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -159,15 +161,15 @@ def _load_engine(
         trust_once=True,
         home=project.parent / SETTINGS,
         environ=environment(migration, location, project),
-        warm=False,  # a worker would outlive the copies
         on_message=discard,
     )
 
 
 # -- copies of both sides
 
-SETTINGS, HOME = "settings", "home"
-"""Directories next to a copy: the home with the settings that count, and the hooks' home."""
+SETTINGS, HOME, WORKERS = "settings", "home", "workers"
+"""Directories next to a copy: the home with the settings that count, the hooks' home, and the
+sockets of the workers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,12 @@ def scratch_copies(
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
                 break
-        yield ScratchCopies(source, target)
+        try:
+            yield ScratchCopies(source, target)
+        finally:
+            for copy in (source, target):
+                for server in list_servers(str(copy.parent / WORKERS)):
+                    stop_server(server.base)
 
 
 def _make_side(migration: Migration, location: Location, base: Path, links_packages: bool) -> Path:
@@ -245,5 +252,7 @@ def environment(migration: Migration, location: Location, copy: Path) -> dict[st
         program.chmod(0o755)
         environ["PATH"] = os.pathsep.join([str(programs), environ.get("PATH") or os.defpath])
     environ["HOME"] = str(copy.parent / HOME)
-    environ["ANYHOOK_WORKER"] = "off"  # a worker would outlive the copies
+    # A proof runs each hook a hundred times.
+    environ[RUNTIME_DIR_ENV] = str(copy.parent / WORKERS)
+    environ.pop(WORKER_ENV, None)
     return environ

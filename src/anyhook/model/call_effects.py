@@ -212,7 +212,7 @@ class CallEffects:
     ) -> Iterator[Match]:
         tool = self._call.tool
         if not isinstance(path, str):
-            why = f"{tool} {kind} a path that is not a text"
+            why = f"the call {kind} a path that is not a text"
             yield Match(matched=True, certain=False, why=why)
             return
         target = self._absolute(path)
@@ -220,7 +220,8 @@ class CallEffects:
             is_covered = pattern.matches(target, is_recursive=is_recursive)
             if is_covered is not False:
                 is_certain = is_covered is True and not tool.startswith("mcp__")
-                why = f"{tool} {_verb(kind, is_certain)} {path}"
+                # Agents name the tool and the path differently; the sentence is the same in all.
+                why = f"the call {_verb(kind, is_certain)} {target}"
                 yield Match(matched=True, certain=is_certain, why=why, path=target)
                 return
 

@@ -109,6 +109,7 @@ GIT_ROWS = {
     "apply": "R..",
     "am": "R..",
     "add": "R..",
+    "blame": "R..",
     "commit": "_.. --file=R",
     "archive": "_.. --output=W",
     "diff": "_.. --output=W",

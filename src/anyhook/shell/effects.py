@@ -243,29 +243,27 @@ def _find(finder: _Finder) -> Iterator[Effect]:
 def _git(finder: _Finder) -> Iterator[Effect]:
     """Yield what subcommands of Git do to the files of the working tree."""
     read, operands = finder.read, finder.read.operands[1:]
-    subcommand = finder.read.operands[0].text if finder.read.operands else ""
+    subcommand = read.operands[0].text if read.operands else ""
     if subcommand not in {"commit", "cherry-pick", "diff", "log", "show"}:
         for value in read.values("-C"):
             finder.enter(value)
     first = operands[0].text if operands else ""
-    everything = [_HERE]
-    is_clean = subcommand == "clean"
     overwrites = (subcommand == "reset" and read.has("--hard", "--merge")) or (
         subcommand == "stash" and first not in {"list", "show"}
     )
-    if is_clean and (finder.read.may_have_more or not read.has("--dry-run")):
+    if subcommand == "clean" and (finder.read.may_have_more or not read.has("--dry-run")):
         settings = [value.text.lower() for value in read.values("-c")]
         requires = [text for text in settings if text.startswith("clean.requireforce")]
         # Git refuses to clean without `--force`, unless a setting says otherwise.
         has_default = requires[-1:] in ([], ["clean.requireforce=true"])
         is_refused = has_default and not read.has("--force")
-        targets = operands or everything
+        targets = operands or [_HERE]
         yield from finder.paths("deletes", targets, is_recursive=True, is_likely=is_refused)
     elif overwrites:
-        yield from finder.paths("writes", everything, is_recursive=True)
+        yield from finder.paths("writes", [_HERE], is_recursive=True)
     elif subcommand in {"checkout", "restore"}:
         is_forced = read.has("--force")
-        targets = everything if is_forced else operands
+        targets = [_HERE] if is_forced else operands
         # `git checkout NAME` may switch to a branch of that name.
         is_likely = subcommand == "checkout" and not is_forced
         yield from finder.paths("writes", targets, is_recursive=True, is_likely=is_likely)
@@ -284,11 +282,10 @@ def _git_reads(finder: _Finder, subcommand: str, operands: Sequence[Value]) -> I
     """Yield what subcommands of Git show of the contents of files."""
     if subcommand == "grep":  # an operand may be a revision
         yield from finder.paths("reads", operands[1:], is_recursive=True, is_likely=True)
-    elif subcommand == "blame" or (subcommand == "diff" and finder.read.has("--no-index")):
-        yield from finder.paths("reads", operands)
     elif subcommand == "diff" or (subcommand == "log" and finder.read.has("--patch")):
+        is_path = finder.read.has("--no-index")
         # No branch has such a name; any other operand may be one.
-        names = [value for value in operands if value.text[:1] == "." or "/." in value.text]
+        names = [it for it in operands if is_path or it.text[:1] == "." or "/." in it.text]
         yield from finder.paths("reads", names)
     elif subcommand in {"cat-file", "show"}:
         for value in operands:
@@ -320,8 +317,7 @@ def _rsync(finder: _Finder) -> Iterator[Effect]:
 
 
 def _unpack(finder: _Finder, directories: Sequence[Value]) -> Iterator[Effect]:
-    targets = directories or [_HERE]
-    yield from finder.paths("writes", targets, is_recursive=True, is_likely=True)
+    yield from finder.paths("writes", directories or [_HERE], is_recursive=True, is_likely=True)
 
 
 def _sed(finder: _Finder) -> Iterator[Effect]:
