@@ -74,7 +74,7 @@ def _is_of(handler: HandlerSpec, result: RecordedResult, project: str) -> bool:
         return False
     recorded, _is_shadow = read_recorded(handler.command or handler.argv)
     line = recorded if isinstance(recorded, str) else shlex.join(recorded or ())
-    command = result.version.get("command")
+    command = str(result.version.get("command", ""))
     if command:
         return line == command
     plain = handler.replace(command=line, argv=None)
