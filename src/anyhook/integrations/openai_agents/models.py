@@ -82,6 +82,15 @@ class _HookedProvider(ModelProvider):
         await self._inner.aclose()
 
 
+CALLS_WITH_NAMES = frozenset({"function_call", "custom_tool_call"})
+BUILT_IN_CALLS = {
+    "shell_call": "shell",
+    "local_shell_call": "local_shell",
+    "apply_patch_call": "apply_patch",
+}
+"""Type of the item of a call to the name of the SDK's own tool."""
+
+
 @dataclass
 class _HookedRequest:
     """A request after the decision of hooks: its stable form, the model and the arguments."""
@@ -191,10 +200,11 @@ def _note_left_out_calls(
 ) -> None:
     """Keep the calls of tools that the model was not offered: the SDK would run them."""
     for item in output:
-        name = getattr(item, "name", None) or str(item.type).removesuffix("_call")
-        call_id = getattr(item, "call_id", None)
-        if call_id and name in left_out:
-            state.left_out_calls.add(call_id)
+        name = BUILT_IN_CALLS.get(item.type)
+        if item.type in CALLS_WITH_NAMES:
+            name = item.name
+        if name in left_out:
+            state.left_out_calls.add(item.call_id)
 
 
 def _refuse(state: SessionState, reason: str) -> Any:

@@ -11,13 +11,14 @@ from agents.tool import ToolOriginType, get_function_tool_origin
 from agents import FunctionTool, LocalShellTool
 from anyhook.errors import StoppedError
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.results import ToolRun
+from anyhook.integrations.results import left_out_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from agents import Agent, Model
     from anyhook.integrations.factory import SessionFactory
+    from anyhook.integrations.results import ToolRun
     from anyhook.integrations.session import Session
 
 _HOSTED_TOOLS = (
@@ -111,9 +112,7 @@ class SessionState:
         """Report a call, once: the SDK asks for an approval, then checks it, then runs it."""
         key = (call_id, name)
         if call_id in self.left_out_calls:
-            reason = f"a hook left {name} out of the tools for this request, so it does not run"
-            run = ToolRun(allowed=False, arguments=arguments, reason=reason)
-            return self.decided.setdefault(key, run)
+            return self.decided.setdefault(key, left_out_run(name, arguments))
         if key not in self.decided:
             self.decided[key] = await self.session.before_tool(name, arguments, call_id=call_id)
         return self.decided[key]
