@@ -584,9 +584,15 @@ def test_a_program_that_cannot_start_behind_others_is_found(project, check, comm
 
 
 @pytest.mark.parametrize(
-    "command", ["env PATH=/opt/bin no-such-program", "env true", "timeout 5 sh -c true"]
+    "command",
+    [
+        "env PATH=/opt/bin no-such-program",
+        "env true",
+        "timeout 5 sh -c true",
+        "guard() { true; }; guard",
+    ],
 )
-def test_a_program_that_may_start_behind_others_is_not_reported(project, check, command):
+def test_a_program_that_may_start_is_not_reported(project, check, command):
     write_settings(project, hooks(command))
 
     assert "missing-program" not in check()[1]

@@ -311,6 +311,36 @@ def test_a_record_with_two_hooks_in_one_definition_is_not_used(run, claude):
     assert run("enable", "shell.sh", "--agent", "claude")[0] == 64
 
 
+@pytest.mark.parametrize("damage", ["not JSON", "a directory"])
+@pytest.mark.parametrize("arguments", [("check",), ("list",), ("list", "--json")])
+def test_a_record_that_cannot_be_read_is_reported_and_hides_no_other_hook(
+    run, claude, damage, arguments
+):
+    run("disable", "lint.py", "--agent", "claude")
+    record = claude.with_name("anyhook-disabled.json")
+    record.unlink()
+    if damage == "not JSON":
+        record.write_text('{"hooks": [')
+    else:
+        record.mkdir()
+
+    code, out, err = run(*arguments, "--agent", "claude")
+
+    assert code == (1 if arguments == ("check",) else 0)
+    report = "the hooks that were disabled are not known"
+    assert report in " ".join((err if "--json" in arguments else out).split())
+    assert "guard.py" in out
+    assert {row["state"] for row in states(run).values()} == {"not trusted"}
+
+
+def test_a_hook_is_not_switched_while_the_record_cannot_be_read(run, claude):
+    record = claude.with_name("anyhook-disabled.json")
+    record.write_text('{"hooks": [')
+
+    assert run("disable", "guard.py", "--agent", "claude")[0] == 64
+    assert (claude.read_text(), record.read_text()) == (CLAUDE, '{"hooks": [')
+
+
 @pytest.mark.parametrize("command", ["disable", "enable", "shadow"])
 def test_an_unknown_name_is_answered_with_the_nearest_names_of_the_list(world, run, command):
     names = ["audit", "guard", "lint", "format", "secrets", "notify", "paths", "git", "x", "y"]

@@ -129,6 +129,14 @@ def test_git_takes_a_name_that_is_there_for_a_file(tmp_path):
     assert checkout("git checkout main") == "none"
 
 
+def test_the_question_about_a_variable_says_what_to_write():
+    answer = decide("git", tool="shell", input={"command": 'git push origin "$BRANCH"'})
+
+    assert answer.outcome == "ask"
+    assert "only the shell knows `$BRANCH`, which may be an option" in answer.reason
+    assert "Write the value itself." in answer.reason
+
+
 def test_a_patch_that_the_shell_applies_is_guarded():
     lines = ["*** Begin Patch", "*** Delete File: .anyhook/guard-git.py", "*** End Patch"]
     command = "\n".join(["apply_patch <<'EOF'", *lines, "EOF", ""])

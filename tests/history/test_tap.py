@@ -398,3 +398,23 @@ def test_a_tapped_command_is_read_again(tapped):
     assert (read.sink, read.words) == ("shadow", ("guard", "--x"))
     assert read_tapped_line("exec cat") is None
     assert read_tapped_line("echo tap.py") is None
+
+
+@pytest.mark.parametrize("on_crash", ["deny", "allow"])
+def test_the_crash_of_a_hook_file_is_recorded_as_a_failure(tapped, on_crash):
+    guard = tapped.root / "guard.py"
+    guard.write_text(
+        "from anyhook.authoring import Hooks\n"
+        f"hooks = Hooks(on_crash={on_crash!r})\n"
+        "@hooks.before_tool('shell')\n"
+        "def guard(event):\n"
+        "    raise KeyError(event.tool)\n"
+        "hooks.run()\n"
+    )
+    tapped.run(shlex.join([sys.executable, str(guard)]))
+
+    (result,) = tapped.results()
+
+    assert result["status"] == "failed"
+    assert result["error"] == "hook guard (guard.py:3) failed (KeyError)"
+    assert result["events.verdict"] == ("deny" if on_crash == "deny" else "change")

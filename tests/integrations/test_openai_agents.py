@@ -1209,6 +1209,31 @@ def test_one_agent_may_run_under_hooks_and_without_at_once(engine):
 # -- MCP
 
 
+@pytest.mark.parametrize("way", ["run", "stream"])
+def test_a_tool_that_a_hook_left_out_does_not_run_if_the_model_calls_it(engine, way):
+    only = {"mode": "AUTO", "allowedFunctionNames": ["read_file"]}
+    engine.register("before_tool_selection", lambda _event: Answer(tool_config=only))
+    tools = Tools()
+    model = ScriptedModel([shell("ls"), says("done")])
+    agent = Agent(name="a", model=model, tools=[tools.shell])
+
+    async def converse():
+        if way == "run":
+            return await AnyhookRunner(engine).run(agent, "hello")
+        result = AnyhookRunner(engine).run_streamed(agent, "hello")
+        async for _event in result.stream_events():
+            pass
+        return result
+
+    result = asyncio.run(converse())
+
+    assert tools.ran == []
+    (output,) = [
+        item for item in result.to_input_list() if item.get("type") == "function_call_output"
+    ]
+    assert "a hook left shell out of the tools for this request" in output["output"]
+
+
 class Notes(MCPServer):
     """An MCP server in this process."""
 

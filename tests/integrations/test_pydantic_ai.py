@@ -42,6 +42,7 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.models.test import TestModel
 from pydantic_ai.tools import ToolDefinition
 
+from anyhook import Answer
 from anyhook.integrations import StoppedError
 from anyhook.integrations.pydantic_ai import PYDANTIC_AI, AnyhookHooks, DeniedError
 from anyhook.integrations.pydantic_ai.messages import (
@@ -771,6 +772,28 @@ def test_a_denied_tool_is_denied_before_the_program_asks_its_user(tmp_path):
         "denied",
         "no",
     )
+
+
+def test_a_tool_that_a_hook_left_out_does_not_run_if_the_model_calls_it(tmp_path):
+    agent, ran = Agent(model(CALL, "done")), []
+
+    @agent.tool_plain
+    def shell(command: str) -> str:
+        ran.append(command)
+        return "ran"
+
+    @agent.tool_plain
+    def read_file(path: str) -> str:
+        return path
+
+    only = {"mode": "AUTO", "allowedFunctionNames": ["read_file"]}
+    hooks = {"before_tool_selection": lambda _event: Answer(tool_config=only)}
+
+    life = live(tmp_path, hooks, lambda bound: bound.run("x"), agent=agent)
+
+    assert (life.result.output, ran) == ("done", [])
+    text = "a hook left shell out of the tools for this request, so it does not run"
+    assert text in str(life.messages[2].parts[0].content)
 
 
 def test_a_tool_that_asks_for_approval_itself_is_judged_once(tmp_path):

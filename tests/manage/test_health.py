@@ -285,7 +285,6 @@ def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(h
         "python3 FILE 2>&1",
         "python3 FILE < /dev/null",
         "python3 FILE | tee log",
-        "x=$(python3 FILE)",
         "bash -c 'x=$(python3 FILE)'",
         "echo $(python3 FILE)",
         "true || python3 FILE",
@@ -306,7 +305,9 @@ def test_a_command_line_that_may_not_run_its_file_does_not_work_by_examples(here
     assert hook.settle == "anyhook probe --agent claude"
 
 
-@pytest.mark.parametrize("line", ["python3 FILE > /dev/null", "python3 FILE &"])
+@pytest.mark.parametrize(
+    "line", ["python3 FILE > /dev/null", "python3 FILE &", "x=$(python3 FILE)"]
+)
 def test_a_command_line_that_loses_the_denial_of_its_file_is_broken(here, run, line):
     path = script(here, HOOK_FILE, "guard.py")
     configure(here, "claude", line.replace("FILE", str(path)))

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import anyhook
+from anyhook.manage.recording import RECORDER_FILE
 from anyhook.testing import make_payload
 from anyhook.worker import client
 from anyhook.worker.control import list_servers, stop_server
@@ -583,3 +584,17 @@ def test_hooks_that_are_off_or_not_trusted_do_not_run(world, runtime, run):
     assert "h0 is switched off by" in err
     assert "h1 is not trusted: anyhook trust --agent gemini" in err
     assert not ran.exists()
+
+
+def test_the_recorder_in_the_background_is_not_listed(world, runtime, run):
+    recorder = {"type": "command", "command": f"python3 {RECORDER_FILE}", "async": True}
+    other = {"type": "command", "command": "exit 0", "async": True}
+    hook = {"type": "command", "command": "exit 0"}
+    path = world.project / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [recorder, hook, other]}]}}))
+
+    _, report = bench(run, "--trust-once")
+
+    assert len(report["hooks"]) == 1
+    assert report["not_measured"] == ["Claude Code, PreToolUse: exit runs in the background"]

@@ -30,6 +30,11 @@ VERDICT_WORDS: dict[str, tuple[Outcome, bool]] = {
 }
 """Verdicts that an author wrote as strings: outcome, and whether it approves."""
 
+LATE = "ran out of time"
+"""The problem of a function that did not end in time."""
+BLOCKED_BY_CRASH = "; blocked, because it must not fail"
+IGNORED_CRASH = "; its result was ignored"
+"""What ends the message about a crash, by which it is recognized in the output of a hook file."""
 UNKNOWN_SUBJECT = "\0"
 """Stands for the subject of an event that the agent sends without one."""
 MAX_TIMEOUT = 7 * 86400.0
@@ -108,9 +113,8 @@ class HookFunctions:
         `can_deny` is whether the agent can be denied something on the event.
         """
         if self.on_crash == "deny" and can_deny:
-            reason = f"{problem}; blocked, because it must not fail"
-            return Answer(outcome=Outcome.DENY, reason=reason)
-        return Answer(system_message=f"{problem}; its result was ignored")
+            return Answer(outcome=Outcome.DENY, reason=f"{problem}{BLOCKED_BY_CRASH}")
+        return Answer(system_message=f"{problem}{IGNORED_CRASH}")
 
     @property
     def name(self) -> str:

@@ -19,7 +19,7 @@ from _thread import allocate_lock
 from anyhook._compat import discard_write_signals, hold_write_signals
 from anyhook.agents import get_agent, recognize
 from anyhook.agents.encode import reply_bytes
-from anyhook.authoring.functions import MAX_TIMEOUT, describe_crash
+from anyhook.authoring.functions import LATE, MAX_TIMEOUT, describe_crash
 from anyhook.authoring.process_exit import (
     ERROR_FIELD,
     EXIT_SECONDS,
@@ -444,7 +444,7 @@ class Run:
     def _end_late(self) -> NoReturn:
         """Answer at the deadline in place of the functions, and end the process."""
         self._turn.acquire()  # for ever, if the functions or another thread have answered
-        answer = self._answer_crash(TimeoutError("too slow"), "ran out of time")
+        answer = self._answer_crash(TimeoutError("too slow"), LATE)
         self._status = "timed_out"
         if self._answers:
             from anyhook.model.sequence import combine_answers

@@ -14,6 +14,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.degrade import UnsupportedError, fit
 from anyhook.authoring.functions import (
+    LATE,
     MAX_TIMEOUT,
     HookFunction,
     call_function,
@@ -192,7 +193,7 @@ class HookFile:
         self, agent: AgentSpec, event: Event, label: str, function: HookFunction | None
     ) -> _Call:
         """Return the call of a function that ran out of time, with the answer to that."""
-        answer = self._answer_crash(agent, event, describe_crash(function, "ran out of time"))
+        answer = self._answer_crash(agent, event, describe_crash(function, LATE))
         return _Call(label, None, OUT_OF_TIME, answer)
 
     def _answer_crash(self, agent: AgentSpec, event: Event, problem: str) -> Answer:

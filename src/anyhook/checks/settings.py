@@ -45,6 +45,9 @@ _STATEMENTS = KEYWORDS | {"for", "case", "esac", "select", "function"}
 def settings_files(engine: Engine) -> Iterator[Diagnostic]:
     """Report what is wrong with the form of the settings files."""
     yield from engine.hooks.diagnostics
+    for file in engine.hooks.files:
+        if file.ignored is not None:
+            yield file.ignored
 
 
 def switched_off(engine: Engine) -> Iterator[Diagnostic]:

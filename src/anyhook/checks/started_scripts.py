@@ -154,7 +154,7 @@ def _is_one_command(line: str) -> bool:
         has_substitution = any(step.kind == "open" for step in parse_command_line(line).steps)
     except UnreadableError:
         return False
-    while statements and statements[0].operator == "&&" and _program_of(statements[0]) == "cd":
+    while statements and _is_preparation(statements[0]):
         statements = statements[1:]
     if has_substitution or len(statements) != 1:
         return False
@@ -172,9 +172,13 @@ def _is_one_command(line: str) -> bool:
     return True
 
 
-def _program_of(pipeline: Pipeline) -> str:
-    words = pipeline.elements[0].words
-    return words[0].text if words else ""
+def _is_preparation(pipeline: Pipeline) -> bool:
+    """Return whether a statement only sets variables or changes the directory."""
+    (element, *others) = pipeline.elements
+    if others:
+        return False
+    words = [word.text for word in element.words]
+    return element.kind == "assignment" or (pipeline.operator == "&&" and words[:1] == ["cd"])
 
 
 def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:

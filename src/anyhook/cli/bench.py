@@ -20,6 +20,7 @@ from anyhook.engine.messages import discard
 from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.history.hooks import percentile
+from anyhook.journal.records import is_recorder_command
 from anyhook.manage.hooks import reaching_fields
 from anyhook.manage.scope import scope_of
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
@@ -81,7 +82,7 @@ class Workload:
         engine: The hooks.
         events: The events, each with its canonical name.
         costs: The event and the identity of each hook that is measured, to its cost.
-        left_out: Why other hooks are not measured.
+        left_out: Why other hooks are not measured, without the recorder.
         waits: The name of an event to the seconds that the agent waits for all of its hooks.
     """
 
@@ -109,6 +110,9 @@ class Workload:
             reason = f"is not trusted: {trust_command(agent.name, engine.project_dir)}"
         fields = None if reason else reaching_fields(engine, definition, handler)
         if fields is None:
+            # On every event, `anyhook history record` has added it.
+            if is_recorder_command(handler.command or ""):
+                return
             reason = reason or "is reached by no event"
             self.left_out.append(f"{agent.title}, {spec.wire}: {handler.label} {reason}")
             return

@@ -172,7 +172,7 @@ def _fire_all(engine: Engine, events: list[DecodedEvent], *, as_json: bool) -> i
     about which rule sets differ.
     """
     out = console()
-    settings_diagnostics = engine.hooks.diagnostics
+    settings_diagnostics = (*engine.hooks.diagnostics, *engine.disabled.problems)
     native = native_states(engine.agent, engine.hooks)
     if not as_json:
         print_project(out, engine.project_dir)

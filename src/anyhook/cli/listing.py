@@ -100,7 +100,8 @@ def _hook_json(engine: Engine, row: HookRow, hook_health: HookHealth | None) -> 
 
 def _print_errors(out: Console, engine: Engine) -> None:
     """Print why hooks of settings files are missing in the list."""
-    errors = [d for d in engine.hooks.diagnostics if d.severity is Severity.ERROR]
+    diagnostics = (*engine.hooks.diagnostics, *engine.disabled.problems)
+    errors = [d for d in diagnostics if d.severity is Severity.ERROR]
     print_diagnostics(out, errors, engine.project_dir)
 
 

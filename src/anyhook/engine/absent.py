@@ -50,12 +50,16 @@ class DisabledHooks(Record, kw_only=False):
 
 def find_disabled(agent: AgentSpec, hooks: HookSet) -> DisabledHooks:
     """Return the hooks that `anyhook disable` removed from settings files."""
-    try:
-        return DisabledHooks(tuple(kept_hooks(agent, hooks.files)))
-    except SettingsError as error:
-        place = Place(error.path, error.line)
-        problem = diagnose("settings-unreadable", str(error), place)
-        return DisabledHooks(problems=(problem,))
+    disabled: list[KeptHook] = []
+    problems: dict[str, Diagnostic] = {}
+    for file in hooks.files:
+        try:
+            disabled += kept_hooks(agent, [file])
+        except SettingsError as error:
+            text = f"the hooks that were disabled are not known: {error}"
+            place = Place(error.path, error.line)
+            problems[error.path] = diagnose("settings-unreadable", text, place)
+    return DisabledHooks(tuple(disabled), tuple(problems.values()))
 
 
 def _report_disabled(hook: KeptHook) -> Diagnostic:

@@ -88,6 +88,9 @@ def _why_ignored(engine: Engine, decision: Decision) -> NotDecided | None:
         for problem in engine.hooks.diagnostics
         if problem.code == "not-plain-json" and problem.place is not None
     }
+    for file in engine.hooks.files:
+        if file.ignored is not None:
+            problems.setdefault(str(file.source.path), file.ignored.message)
     hooks = tuple(
         NotRun(result.handler, problems[result.handler.place.file])
         for result in decision.results

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
+from anyhook.expressions import expression
 from anyhook.file_errors import explain_error, may_exist
 from anyhook.handlers.environment import add_variables
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -30,6 +31,8 @@ _SAME_PATH = WRAPPERS - frozenset(
     "builtin busybox chroot command doas gosu pkexec su-exec sudo toybox".split()
 )
 """Wrappers that look for a program on the `PATH` that they inherit."""
+_FUNCTION = expression(r"\s*[\w-]+[ \t]*\([ \t]*\)")
+"""The definition of a function at the beginning of a command line."""
 
 
 def check_start(
@@ -58,8 +61,11 @@ def check_start(
         # A bare `x.py` is looked for on the PATH.
         if not isinstance(first, str) or path.name != first:
             yield _about(handler, "missing-script", _explain_missing(path))
+    # `guard() { …; }; guard`
+    is_function = _FUNCTION.match(handler.command or "") is not None
     if isinstance(first, str):
-        if first not in BUILTINS and find_program(first, env) is None:
+        is_known = is_function or first in BUILTINS
+        if not is_known and find_program(first, env) is None:
             text = f"there is no program {first!r} on the PATH"
             if first == PROGRAM[0]:
                 text += "; install it where the agent finds it: pipx install anyhook"

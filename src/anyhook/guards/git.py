@@ -122,6 +122,13 @@ def answer(match, loss, instead):
     """Deny what is certain, and ask about what only the shell knows."""
     if match.certain:
         return deny(f"{match.why}, which {loss}. {instead}")
+    unknown = match.command.uncertain_arguments if match.command is not None else ()
+    if unknown:
+        values = ", ".join(f"`{text}`" for text in unknown)
+        return ask(
+            f"{match.why}; only the shell knows {values}, which may be an option or a word that "
+            f"{loss}. Write the value itself."
+        )
     return ask(f"{match.why}; that may be a command that {loss}.")
 
 

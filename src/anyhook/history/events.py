@@ -7,9 +7,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.files import read_user_file
-from anyhook.history.verdicts import reason_of, verdict_of
+from anyhook.history.verdicts import NO_VERDICT, reason_of, verdict_of
 from anyhook.model.record import EMPTY, Record
-from anyhook.model.status import trouble_of
+from anyhook.model.status import Status, trouble_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,8 +60,11 @@ class RecordedResult(Record, kw_only=False):
 
     @property
     def verdict(self) -> str:
-        """The verdict of its answer (`anyhook.history.verdicts`); of a shadow, it did not count."""
-        return verdict_of(self.answer)
+        """The verdict of its answer (`anyhook.history.verdicts`); of a shadow, it did not count.
+
+        What a hook answers in the background is no verdict.
+        """
+        return NO_VERDICT if self.status == Status.STARTED else verdict_of(self.answer)
 
     @property
     def trouble(self) -> str:

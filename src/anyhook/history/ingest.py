@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.errors import HistoryError
+from anyhook.history.background import BackgroundHooks
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import add_merged
 from anyhook.history.record_switch import read_switch
@@ -76,8 +77,9 @@ def ingest(history: History) -> Ingested:
     """
     ingested = Ingested()
     directory = history.path.parent
+    background = BackgroundHooks()
     for file in _journal_files(directory / DIRECTORY, ingested.problems):
-        while _ingest_part(history, file, ingested):
+        while _ingest_part(history, file, ingested, background):
             pass
     _remove_old_files(history, directory / DIRECTORY, time.time())
     if not ingested.events:
@@ -107,7 +109,9 @@ def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
     return [path for _, path in sorted(files)]
 
 
-def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
+def _ingest_part(
+    history: History, file: Path, ingested: Ingested, background: BackgroundHooks
+) -> bool:
     """Store the next part of a file, and return whether there may be more."""
     try:
         status = file.stat()
@@ -128,7 +132,8 @@ def _ingest_part(history: History, file: Path, ingested: Ingested) -> bool:
                 content += more
         end = start + content.rindex(b"\n") + 1
         lines = content[: end - start].split(b"\n")
-        ingested.events += add_merged(history, _parse(lines, file, ingested.problems))
+        events = _parse(lines, file, ingested.problems)
+        ingested.events += add_merged(history, map(background.without_effect, events))
         history.connection.execute(
             "INSERT OR REPLACE INTO files (path, inode, size, mtime) VALUES (?, ?, ?, ?)",
             (_name_in_store(file), status.st_ino, end, status.st_mtime_ns),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents import get_agent
 from anyhook.agents.output import ProcessExit, decode_exit, event_tools
 from anyhook.agents.payloads import decode_event
+from anyhook.authoring.functions import BLOCKED_BY_CRASH, IGNORED_CRASH, LATE
 from anyhook.journal.records import MAX_STREAM_LENGTH, answer_record, version_record
 from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
@@ -21,8 +23,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.model.answers import Answer
     from anyhook.model.events import Event
 
+_CRASH = re.compile(
+    rf"(?P<problem>\bhook .+ (?:failed \(\w+\)|{LATE}))"
+    rf"(?:{BLOCKED_BY_CRASH}|{IGNORED_CRASH})$"
+)
+"""What a hook file prints about its crash (`anyhook.authoring.functions`)."""
 RULES = "observed"
 """The rule set: what the agent that ran the hook has really done with its output."""
 
@@ -107,4 +115,22 @@ def _answer(
         members["answer"] = answer
     if output.failed and output.diagnostics:
         members["error"] = output.diagnostics[0].message
+    crash = _crash_of(output.answer, tap["stderr"])
+    if crash:
+        is_late = crash.endswith(LATE)
+        members["status"] = str(Status.TIMED_OUT if is_late else Status.FAILED)
+        members["error"] = crash
     return members
+
+
+def _crash_of(answer: Answer, stderr: str) -> str:
+    """Return why a hook file has crashed, as its output shows; empty if it has not.
+
+    It answers in the way that its author chose and ends like one that has decided.
+    """
+    texts = (answer.reason, answer.system_message, stderr)
+    for line in "\n".join(filter(None, texts)).splitlines():
+        message = _CRASH.search(line)
+        if message is not None:
+            return message["problem"]
+    return ""

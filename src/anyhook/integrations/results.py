@@ -135,6 +135,12 @@ class ToolRun:
     context: tuple[str, ...] = ()
 
 
+def left_out_run(name: str, arguments: dict[str, Any]) -> ToolRun:
+    """Return what happens to a call of a tool that a hook kept from the model: it does not run."""
+    reason = f"a hook left {name} out of the tools for this request, so it does not run"
+    return ToolRun(allowed=False, arguments=arguments, reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolReturn:
     """What the agent gets as a tool's result.

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.engine.absent import find_disabled
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
@@ -21,7 +22,6 @@ from anyhook.model.definitions import (
 )
 from anyhook.model.suggest import MAX_LENGTH, fold
 from anyhook.model.text import count_of, printable
-from anyhook.settings.kept import kept_hooks
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     """Return every hook of an engine by event and layer, then those that were taken out."""
     agent = engine.agent
     changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
-    kept = kept_hooks(agent, engine.hooks.files)
+    kept = find_disabled(agent, engine.hooks).hooks
     labels = unique_labels([*handlers_of(engine.definitions), *(hook.handler for hook in kept)])
     native = native_states(agent, engine.hooks)
     rows: list[HookRow] = []
@@ -132,7 +132,7 @@ def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | No
 
 def all_handlers(engine: Engine) -> list[HandlerSpec]:
     """Return the configured handlers, and those that `anyhook disable` took out of their files."""
-    kept = kept_hooks(engine.agent, engine.hooks.files)
+    kept = find_disabled(engine.agent, engine.hooks).hooks
     return [*handlers_of(engine.definitions), *(hook.handler for hook in kept)]
 
 

@@ -11,6 +11,7 @@ That is the usual style. Some events, and some releases of agents, read patterns
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -102,6 +103,17 @@ class Matcher(Record, kw_only=False):
 def _replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which the matching library refuses."""
     return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
+def explain_matcher(matcher: object) -> str:
+    """Return what to write in place of a matcher in settings that is not a string."""
+    if matcher is None:
+        return "matcher must be a string; leave it out for all tools"
+    text = 'matcher must be one string, like "write_file|replace"'
+    names = matcher if isinstance(matcher, list) else []
+    if names and all(isinstance(name, str) for name in names):
+        return f"{text}; write {json.dumps('|'.join(names), ensure_ascii=False)}"
+    return text
 
 
 def explain_cost(matcher: Matcher) -> str:

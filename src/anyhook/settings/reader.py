@@ -10,7 +10,8 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from anyhook.matching.matchers import compile_matcher, explain_cost
+from anyhook.agents.entry import load_object
+from anyhook.matching.matchers import compile_matcher, explain_cost, explain_matcher
 from anyhook.model.definitions import HookDefinition
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.record import EMPTY, Record
@@ -56,6 +57,8 @@ class LoadedFile(Record, kw_only=False):
         allowed_layers_at: Place of that switch.
         values: The whole file; empty if it is broken.
         redaction: Its settings for secrets in the environment.
+        ignored: Why the agent ignores the file although its hooks are read here: a guard must not
+            be lost in a program that reads them with anyhook.
     """
 
     source: Source
@@ -70,6 +73,7 @@ class LoadedFile(Record, kw_only=False):
     values: Mapping[str, Any] = EMPTY
     redaction: Mapping[str, Any] = EMPTY
     diagnostics: tuple[Diagnostic, ...] = ()
+    ignored: Diagnostic | None = None
 
 
 def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) -> LoadedFile:
@@ -144,7 +148,24 @@ class _FileReader(Reporter):
             values=self.document.value,
             redaction=redaction,
             diagnostics=tuple(self.diagnostics),
+            ignored=self._find_schema_fault(),
         )
+
+    def _find_schema_fault(self) -> Diagnostic | None:
+        """Return why the agent ignores the whole file because of a mistake in its hooks."""
+        hooks = self._value_at(self.hooks_path)
+        is_own = self.source.file is not None and not self.source.is_foreign
+        if hooks is None or not is_own or not self.settings.schema_fault:
+            return None
+        fault = load_object(self.settings.schema_fault)(hooks, self.events)
+        if fault is None:
+            return None
+        message = (
+            f"{self.agent.title} ignores the whole file because of this and runs none of its "
+            f"hooks: {fault.problem}"
+        )
+        place = self.document.place((*self.hooks_path, *fault.path))
+        return diagnose("settings-dropped", message, place)
 
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""
@@ -292,7 +313,7 @@ class _FileReader(Reporter):
         if is_null or (matcher is not None and not isinstance(matcher, str)):
             self.report(
                 "wrong-type",
-                'matcher must be a string, like "write_file|replace"; the definition is left out',
+                f"{explain_matcher(matcher)}; the definition is left out",
                 (*path, "matcher"),
             )
             return None

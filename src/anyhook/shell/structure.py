@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from anyhook.shell.parser import Step, UnreadableError, Word, parse_command_line
@@ -22,14 +23,18 @@ class Element:
     """A part of a pipeline."""
 
     kind: str
-    """`command`, `branch` (`if` and `case`), `loop`, `group`, `subshell`, `function` or `test`."""
+    """`command`, `assignment` (without a command), `branch` (`if` and `case`), `loop`, `group`,
+    `subshell`, `function` or `test`."""
     position: int
     words: tuple[Word, ...] = ()
+    assignments: tuple[Word, ...] = ()
     name: str = ""
     blocks: list[Block] = field(default_factory=list)
     """The statements inside. A branch has one block for each choice, and an empty one if none may
     be taken; a loop has one."""
     redirections: list[Redirection] = field(default_factory=list)
+    substitutions: list[Block] = field(default_factory=list)
+    """What its words, assignments and redirections run in substitutions."""
 
 
 @dataclass(slots=True)
@@ -46,21 +51,35 @@ Block = list[Pipeline]
 
 
 def parse_script(text: str) -> Block:
-    """Parse a script into its statements; what is inside substitutions is left out.
+    """Parse a script into its statements; what is inside of here-documents is left out.
 
     Raises:
         UnreadableError: If it is not certain what a shell reads.
     """
+    return _read_steps(parse_command_line(text).steps)
+
+
+def _read_steps(steps: list[Step]) -> Block:
+    """Put steps together; a substitution that cannot be put together is left out."""
     outer: list[Step] = []
+    substitutions: dict[int, list[Block]] = {}
+    inner: list[Step] = []
     depth = 0
-    for step in parse_command_line(text).steps:
-        if step.kind == "open":
-            depth += 1
+    for step in steps:
+        depth -= step.kind == "close"
+        if depth:
+            inner.append(step)
         elif step.kind == "close":
-            depth -= 1
-        elif not depth and step.kind != "assignment":
+            # Around what dash runs of an arithmetic command, the step has a text.
+            is_of_body = bool(outer) and outer[-1].kind == "body"
+            if not step.text and not is_of_body:
+                with suppress(UnreadableError):
+                    substitutions.setdefault(len(outer), []).append(_read_steps(inner))
+            inner = []
+        elif step.kind != "open":
             outer.append(step)
-    reader = _StepReader(outer)
+        depth += step.kind == "open"
+    reader = _StepReader(outer, substitutions)
     block = reader.read_block(frozenset())
     if not reader.is_at_end():
         raise UnreadableError
@@ -73,10 +92,18 @@ _IGNORED = frozenset({"time"})
 
 
 class _StepReader:
-    """Puts the steps of a parsed text together."""
+    """Puts the steps of a parsed text together.
 
-    def __init__(self, steps: list[Step]) -> None:
+    Args:
+        steps: All steps but those inside of substitutions.
+        substitutions: What the substitutions in front of a step run, by its index.
+    """
+
+    def __init__(self, steps: list[Step], substitutions: dict[int, list[Block]]) -> None:
         self._steps = steps
+        self._substitutions = substitutions
+        self._pending: list[Block] = []
+        """The substitutions that belong to the element that follows."""
         self._index = 0
         self._here_documents: list[Redirection] = []
 
@@ -101,6 +128,7 @@ class _StepReader:
 
     def _read_pipeline(self, keywords: frozenset[str]) -> Pipeline:
         elements: list[Element] = []
+        assignments: tuple[Word, ...] = ()
         redirections: list[Redirection] = []
         is_negated = False
         while not self.is_at_end() and not self._is_keyword(keywords):
@@ -112,19 +140,32 @@ class _StepReader:
                     self._here_documents.pop(0).target = step.text
             elif step.kind == "redirection":
                 redirections.append(self._redirection(step))
+            elif step.kind == "assignment":
+                assignments += step.words
             elif step.kind == "end":
-                if elements:
-                    elements[-1].redirections += redirections
-                redirections = []
+                if assignments:
+                    elements.append(Element("assignment", step.position, assignments=assignments))
+                self._finish(elements, redirections)
+                assignments, redirections = (), []
                 if step.text not in _PIPES:
                     return Pipeline(elements, step.text, is_negated)
             else:
                 element = self._read_element(step)
                 if element is not None:
+                    element.assignments, assignments = assignments, ()
                     elements.append(element)
+        self._finish(elements, redirections)
+        return Pipeline(elements, "", is_negated)
+
+    def _finish(self, elements: list[Element], redirections: list[Redirection]) -> None:
+        """Give the last element the redirections behind it, and the substitutions in them."""
         if elements:
             elements[-1].redirections += redirections
-        return Pipeline(elements, "", is_negated)
+            elements[-1].substitutions += self._take_substitutions()
+
+    def _take_substitutions(self) -> list[Block]:
+        substitutions, self._pending = self._pending, []
+        return substitutions
 
     def _redirection(self, step: Step) -> Redirection:
         redirection = Redirection(step.text, step.words[0].text)
@@ -135,11 +176,19 @@ class _StepReader:
     def _next(self) -> Step:
         if self.is_at_end():
             raise UnreadableError
+        self._pending += self._substitutions.get(self._index, [])
         self._index += 1
         return self._steps[self._index - 1]
 
     def _read_element(self, step: Step) -> Element | None:
         """Read a command or a compound; `None` for a word that precedes a command."""
+        substitutions = self._take_substitutions()
+        element = self._read_kind(step)
+        if element is not None:
+            element.substitutions += substitutions
+        return element
+
+    def _read_kind(self, step: Step) -> Element | None:
         first_word = step.words[0].text if step.words else step.text
         match step.kind, first_word:
             case "command" | "keyword", "for" | "select":
@@ -203,12 +252,16 @@ class _StepReader:
 
     def _read_case(self, step: Step) -> Element:
         choices: list[Block] = [[]]
+        substitutions: list[Block] = []
         while True:
             following = self._next()
             if following.kind == "pattern":
+                substitutions += self._take_substitutions()
                 choices.append(self.read_block(frozenset({"esac"})))
             elif following.kind == "keyword" and following.text == "esac":
-                return Element("branch", step.position, blocks=choices)
+                branch = Element("branch", step.position, blocks=choices)
+                branch.substitutions = substitutions
+                return branch
 
     def _read_body(self) -> Block:
         """Read the body of a function: the next compound."""

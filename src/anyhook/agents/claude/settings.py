@@ -154,6 +154,7 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     files=FILES,
     # Both releases drop the file without a word; a byte order mark does no harm.
     rejected_json=frozenset({"comment", "comma"}),
+    schema_fault="anyhook.agents.claude.file_schema:find_schema_fault",
     environment=("env",),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,

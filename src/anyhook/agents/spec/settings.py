@@ -66,6 +66,18 @@ class HandlerField(Record, kw_only=False):
     nullable: bool = False
 
 
+class SchemaFault(Record, kw_only=False):
+    """A mistake for which an agent ignores a whole settings file.
+
+    Attributes:
+        path: Keys from the object of hooks to it.
+        problem: What must be written there.
+    """
+
+    path: tuple[str | int, ...]
+    problem: str
+
+
 class HandlerType(Record, kw_only=False):
     """A `type` of handlers.
 
@@ -372,6 +384,8 @@ class SettingsFormat(Record):
         hooks_optional: Whether a definition may have no list of handlers.
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
+        schema_fault: `module:NAME` of what finds a mistake in an object of hooks for which the
+            agent ignores the whole file; empty if such a mistake costs only its entry.
         rejected_json: Additions to JSON for which the agent drops one of its settings files: names
             of `anyhook.settings.formats.ADDITIONS`.
         home_variable: Environment variable that overrides the home directory.
@@ -403,6 +417,7 @@ class SettingsFormat(Record):
     authority: Mapping[Layer, int] = AUTHORITY
     needs_trust: frozenset[Layer]
     native_trust: str = ""
+    schema_fault: str = ""
     hook_toggles: tuple[HookToggle, ...]
     non_event_keys: frozenset[str] = frozenset()
     definition_fields: frozenset[str]

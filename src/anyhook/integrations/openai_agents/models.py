@@ -82,6 +82,15 @@ class _HookedProvider(ModelProvider):
         await self._inner.aclose()
 
 
+CALLS_WITH_NAMES = frozenset({"function_call", "custom_tool_call"})
+BUILT_IN_CALLS = {
+    "shell_call": "shell",
+    "local_shell_call": "local_shell",
+    "apply_patch_call": "apply_patch",
+}
+"""Type of the item of a call to the name of the SDK's own tool."""
+
+
 @dataclass
 class _HookedRequest:
     """A request after the decision of hooks: its stable form, the model and the arguments."""
@@ -91,6 +100,8 @@ class _HookedRequest:
     model: Model
     response: ModelResponse | None = None
     """The response to use in place of the model's."""
+    left_out: frozenset[str] = frozenset()
+    """Names of the program's tools that the model was not offered."""
 
 
 class _HookedModel(Model):
@@ -172,6 +183,7 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
+    _note_left_out_calls(state, request.left_out, response.output)
     hook_response = shown_response(response.output, usage)
     reply = await state.session.after_model(request.stable, hook_response.stable)
     if reply.response is None:
@@ -181,6 +193,18 @@ async def _after_model(
         return response
     output = changed_output(response.output, hook_response.changes(reply.response))
     return dataclasses.replace(response, output=output)
+
+
+def _note_left_out_calls(
+    state: SessionState, left_out: frozenset[str], output: Sequence[Any]
+) -> None:
+    """Keep the calls of tools that the model was not offered: the SDK would run them."""
+    for item in output:
+        name = BUILT_IN_CALLS.get(item.type)
+        if item.type in CALLS_WITH_NAMES:
+            name = item.name
+        if name in left_out:
+            state.left_out_calls.add(item.call_id)
 
 
 def _refuse(state: SessionState, reason: str) -> Any:
@@ -251,6 +275,10 @@ def _change_request(
         ]
         settings = with_tool_mode(
             arguments["model_settings"], call.tools, has_tools=bool(tools or handoffs)
+        )
+        offered = [*map(id, tools)]
+        request.left_out = frozenset(
+            tool.name for tool in arguments["tools"] if id(tool) not in offered
         )
         offer = {"tools": tools, "handoffs": handoffs, "model_settings": settings}
         arguments = {**arguments, **offer}

@@ -11,6 +11,7 @@ from agents.tool import ToolOriginType, get_function_tool_origin
 from agents import FunctionTool, LocalShellTool
 from anyhook.errors import StoppedError
 from anyhook.integrations.framework import Framework
+from anyhook.integrations.results import left_out_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -51,6 +52,7 @@ class SessionState:
         hooked_tools: Originals and hooked tools, by the identity of the original.
         function_tools: Function tools, by the names that hooks may use for tail calls.
         decided: What hooks decided for calls that have not run yet, by call and tool.
+        left_out_calls: Identifiers of calls of tools that the model was not offered.
         refusals: Reasons for which hooks ended a turn without an answer.
         denied_requests: Those of them that kept a request from the model.
         is_turn_denied: Whether a denied request ended the turn, which is to be forgotten.
@@ -65,6 +67,7 @@ class SessionState:
     hooked_tools: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     function_tools: dict[str, FunctionTool] = field(default_factory=dict)
     decided: dict[tuple[str, str], ToolRun] = field(default_factory=dict)
+    left_out_calls: set[str] = field(default_factory=set)
     refusals: set[str] = field(default_factory=set)
     denied_requests: set[str] = field(default_factory=set)
     is_turn_denied: bool = False
@@ -108,6 +111,8 @@ class SessionState:
     async def decide(self, name: str, arguments: dict[str, Any], call_id: str) -> ToolRun:
         """Report a call, once: the SDK asks for an approval, then checks it, then runs it."""
         key = (call_id, name)
+        if call_id in self.left_out_calls:
+            return self.decided.setdefault(key, left_out_run(name, arguments))
         if key not in self.decided:
             self.decided[key] = await self.session.before_tool(name, arguments, call_id=call_id)
         return self.decided[key]

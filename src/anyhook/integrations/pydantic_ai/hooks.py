@@ -225,7 +225,9 @@ class _HookedRun(AbstractCapability[Any]):
 
     def _listens_to_tools(self) -> bool:
         failure_event = self._hooks.engine.agent.tool_failure_event or "after_tool"
-        return self._hooks.sessions.listens(*TOOL_EVENTS, failure_event)
+        # A tool that hooks left out does not run if the model calls it all the same.
+        events = (*TOOL_EVENTS, failure_event, "before_model", "before_tool_selection")
+        return self._hooks.sessions.listens(*events)
 
     async def handle_deferred_tool_calls(
         self,

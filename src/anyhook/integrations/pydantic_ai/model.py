@@ -14,6 +14,7 @@ from anyhook.integrations.pydantic_ai.messages import (
     new_response,
     shown_response,
 )
+from anyhook.integrations.results import left_out_run
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,6 +50,7 @@ class HookedModel(WrapperModel):
         request = original.changed(call.request, call.tools)
         model = self._model_named(request.model)
         response = await model.request(request.messages, request.settings, request.parameters)
+        self._note_left_out_calls(original, request, response)
         return await self._after_model(call.request, response)
 
     @asynccontextmanager
@@ -72,10 +74,12 @@ class HookedModel(WrapperModel):
         ) as stream:
             if not self._run.session.must_buffer(call.request):
                 yield stream
+                self._note_left_out_calls(original, request, stream.get())
                 await self._after_model(call.request, stream.get())
                 return
             events = [event async for event in stream]
             streamed = stream.get()
+            self._note_left_out_calls(original, request, streamed)
             response = await self._after_model(call.request, streamed)
             yield _replay(response, original, events if response is streamed else True)
 
@@ -85,6 +89,17 @@ class HookedModel(WrapperModel):
         if call.response is None and call.denied is not None:
             self._run.end_turn(call.denied)
         return call
+
+    def _note_left_out_calls(
+        self, original: Request, request: Request, response: m.ModelResponse
+    ) -> None:
+        """Deny calls of tools that the model was not offered: the framework would run them."""
+        offered = {tool.name for tool in request.parameters.function_tools}
+        names = {tool.name for tool in original.parameters.function_tools} - offered
+        for call in response.tool_calls:
+            if call.tool_name in names:
+                run = left_out_run(call.tool_name, call.args_as_dict())
+                self._run.pending[call.tool_call_id, call.tool_name] = run
 
     async def _after_model(self, request: LLMRequest, response: m.ModelResponse) -> m.ModelResponse:
         hook_response = shown_response(response)
