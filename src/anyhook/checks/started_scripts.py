@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.shell import Command
     from anyhook.shell.path_variables import VariableUse
     from anyhook.shell.structure import Pipeline
 
@@ -220,7 +219,7 @@ def _commands_of_line(line: str) -> list[_SimpleCommand]:
         is_known = directory is not None and len(command.directories) == 1
         if command.is_remote or not is_known:
             continue
-        words = _words_of(command)
+        words = [command.path, *command.arguments] if command.path else [*command.arguments]
         is_shim = [base_name(text) for text in words[:2]] == ["anyhook", "shim"]
         if not is_shim or "--" not in words:
             commands.append(_SimpleCommand(words, directory or "", command.chain))
@@ -231,25 +230,6 @@ def _commands_of_line(line: str) -> list[_SimpleCommand]:
         else:
             commands.append(_SimpleCommand(words, directory or ""))
     return commands
-
-
-def _words_of(command: Command) -> list[str]:
-    """Return the program of a command with its directory, and its arguments."""
-    arguments = [*command.arguments]
-    if not command.program:
-        return arguments
-    try:
-        outer = [word.text for word in parse_command_line(command.source).commands[-1].words]
-    except (UnreadableError, IndexError):
-        return [command.program, *arguments]
-    # Wrappers stand in front of the program; what it gets may differ from what is written.
-    end = len(outer) - len(arguments)
-    names = [base_name(word) for word in outer]
-    if names[end - 1 : end] == [command.program]:
-        return [outer[end - 1], *arguments]
-    if command.program in names:
-        return [outer[names.index(command.program)], *arguments]
-    return [command.program, *arguments]
 
 
 def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
