@@ -13,7 +13,7 @@ from anyhook.agents.capabilities import stderr_message
 from anyhook.agents.encode import encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit, fit_decision
 from anyhook.authoring.load import load_hooks
-from anyhook.engine.engine import MAX_PROCESSES, Engine
+from anyhook.engine.engine import Engine
 from anyhook.errors import EventError, UsageError
 from anyhook.files import identity_of
 from anyhook.handlers.services import Services
@@ -24,7 +24,6 @@ from anyhook.model.definitions import handlers_of
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
 from anyhook.model.record import replace
-from anyhook.processes.result import OUTPUT_LIMIT
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
@@ -269,14 +268,9 @@ def _engine_without_settings(agent_name: str) -> Engine:
     return Engine(
         Location.of("."),
         get_agent(agent_name).with_settings(files=(), packages=None),
-        rules="documented",
         store=None,
-        watch=False,
-        redact=None,
-        max_processes=MAX_PROCESSES,
-        output_limit=OUTPUT_LIMIT,
-        warm=False,
         services=Services(),
+        warm=False,
     )
 
 
