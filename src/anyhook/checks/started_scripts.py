@@ -14,7 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.checks.hook import HookReader
-from anyhook.checks.interpreters import ScriptText, check_scripts, language_of_interpreter
+from anyhook.checks.interpreters import (
+    ScriptText,
+    check_scripts,
+    interpreter_in,
+    language_of_interpreter,
+)
 from anyhook.expressions import expression
 from anyhook.files import read_json_object, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place
@@ -298,10 +303,7 @@ def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
         if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
             return None  # the rule about first lines reports it
         return hook.shell
-    words = text.partition("\n")[0][2:].split()
-    if words and base_name(words[0]) == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else None
+    return interpreter_in(text)
 
 
 def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
