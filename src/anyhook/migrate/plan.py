@@ -359,7 +359,7 @@ def _command_key(handler: dict[str, Any]) -> str:
     command = handler.get("command")
     options = unwrap(command) if isinstance(command, str) else None
     if options is not None:
-        command = options.members()
+        command = options.as_dict()
     return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)
 
 
