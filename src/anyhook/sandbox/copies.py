@@ -180,11 +180,6 @@ def copy_home(location: Location, copy: Path) -> None:
 # -- the project
 
 
-def linked_directories(project: Path) -> list[str]:
-    """List the directories of packages in the top directory of a project."""
-    return sorted(name for name in LINKED_DIRECTORIES if (project / name).is_dir())
-
-
 def copy_project(
     project: Path, copy: Path, *, without: Collection[str] = (), links_packages: bool
 ) -> None:
@@ -197,7 +192,9 @@ def copy_project(
         UsageError: If the project is too large to copy.
     """
     total = 0
-    linked = linked_directories(project) if links_packages else []
+    linked: list[str] = []
+    if links_packages:
+        linked = sorted(name for name in LINKED_DIRECTORIES if (project / name).is_dir())
 
     def ignore(directory: str, names: list[str]) -> set[str]:
         nonlocal total

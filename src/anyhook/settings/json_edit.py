@@ -54,11 +54,8 @@ def is_prunable(document: Document, path: JsonPath) -> bool:
         return False
     parent, _ = document.locate(path[:-1])
     steps = [span.step for span in document.children(parent)]
-    return steps.count(path[-1]) == 1 and _is_blank_inside(document, container)
-
-
-def _is_blank_inside(document: Document, container: int) -> bool:
-    return not document.text[container + 1 : _closing_bracket(document, container)].strip()
+    inside = document.text[container + 1 : _closing_bracket(document, container)]
+    return steps.count(path[-1]) == 1 and not inside.strip()
 
 
 def nest(value: Any, steps: JsonPath) -> Any:
