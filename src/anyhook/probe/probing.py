@@ -88,7 +88,7 @@ def probe_agent(
     with tempfile.TemporaryDirectory(prefix="anyhook-probe-", ignore_cleanup_errors=True) as path:
         root = Path(os.path.realpath(path))
         (root / "version").mkdir()
-        version = program_version(options.command, program, root / "version")
+        version = program_version(options.command, root / "version")
         progress("copying the project")
         plain = make_scratch(agent, program, real, root / "plain", options.links_packages)
         tapped = make_scratch(agent, program, real, root / "tapped", options.links_packages)
@@ -196,7 +196,7 @@ def _report(
         if any(seen.fired for seen in observations):
             silent.discard(hook.file)
     around = Circumstances(
-        engine, program, tuple(dict.fromkeys(check_hooks(engine))), trials, frozenset(silent)
+        engine, tuple(dict.fromkeys(check_hooks(engine))), trials, frozenset(silent)
     )
     agent = engine.agent
     paths = [file.source.path for file in engine.hooks.files]
