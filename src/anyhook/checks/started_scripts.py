@@ -7,7 +7,6 @@ first argument of an interpreter. A file that a script gets as its argument may 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -146,7 +145,7 @@ def only_starts_file(hook: CheckedHook, file: str) -> bool:
     With another command line (`cat guard.py`, `x=$(guard.py)`, `guard.py | tee log`) the file may
     not run, or the agent may not get what it answers.
     """
-    line = hook.handler.command or shlex.join(hook.handler.argv or ())
+    line = hook.handler.command_line
     scripts = [os.path.realpath(start.script) for start in find_starts(hook)]
     return _is_one_command(line) and scripts == [os.path.realpath(file)]
 

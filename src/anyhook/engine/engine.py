@@ -235,9 +235,7 @@ class Engine:
         spec = get_agent(choice.agent)
         services = Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts))
         engine = cls(
-            Location.of(
-                project, home=home, environ=environ, home_variable=spec.settings.home_variable
-            ),
+            Location.of(project, spec, home=home, environ=environ),
             spec,
             rules=rules,
             store=None if trust_once else (trust_store or TrustStore()),

@@ -134,9 +134,7 @@ def agents_with_hooks(
     agents: list[AgentSettings] = []
     for name in AGENTS:
         agent = get_agent(name)
-        location = Location.of(
-            project, home=home, environ=environ, home_variable=agent.settings.home_variable
-        )
+        location = Location.of(project, agent, home=home, environ=environ)
         if not _may_have_hooks(agent, location):
             continue
         project_paths: list[Path] = []

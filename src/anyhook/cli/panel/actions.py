@@ -234,7 +234,7 @@ class PanelHook:
             self.word,
             self.place,
             str(handler.layer),
-            handler.command or " ".join(handler.argv or ()),
+            handler.command_line,
             handler.description or "",
         )
         text = "\n".join(texts).casefold()
