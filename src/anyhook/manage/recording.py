@@ -180,7 +180,7 @@ def former_text(
         if restored is not None:
             return None if file.was_missing else restored
     sinks = frozenset({HISTORY})
-    text = unwrap_commands(agent, text, str(path), HOOKS_PATH, sinks)
+    text = unwrap_commands(agent, text, str(path), sinks)
     return remove_handlers(
         agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
     )

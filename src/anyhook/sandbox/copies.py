@@ -102,14 +102,14 @@ class Copies:
                 identities[path] = (status.st_ino, status.st_mode, status.st_ctime_ns)
         return identities
 
-    def enter(self, directory: str) -> None:
+    def enter(self) -> None:
         """Change to the copies, and let Landlock forbid to write anywhere else."""
         os.environ.update(move_variables(os.environ, self.paths))
         os.environ["HOME"] = str(self._home)
         os.environ["TMPDIR"] = str(self._root / "tmp")
         for name in XDG_VARIABLES:
             os.environ.pop(name, None)
-        enter_directory(directory, str(self._project))
+        enter_directory(str(self._project))
         if self._landlock:
             copies = [str(self._root / name) for name in ("project", "home", "tmp")]
             system.allow_writes([*copies, *filter(os.path.exists, WRITABLE_DEVICES)])
