@@ -335,6 +335,7 @@ def test_a_match_yields_everything_in_the_call_that_does_it_the_certain_first():
     assert [match.why for match in event.deletes("*")] == []
     written = [*shell("tee a b > c").writes("*")]
     assert [match.why for match in written] == [f"`tee` writes /code/{name}" for name in "cab"]
+    assert shell("> a").writes("a").why == "a redirection writes /code/a"
 
 
 def test_the_directory_of_the_call_counts():

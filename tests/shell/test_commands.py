@@ -202,6 +202,7 @@ def test_the_command_behind_another_one_is_seen(line, commands):
         ("rm {a,b}{1..2}", ["rm a1 a2 b1 b2"]),
         ("rm 'a b' \"c d\" e\\ f", ["rm a b c d e f"]),
         ("$(which rm) a", ["which rm", "rm a"]),
+        ("git difftool -x 'rm a'", ["git difftool -x rm a", "rm a"]),
         ("sh -c 'rm \"$1\"' _ a", ["rm a"]),
         ("cat a | sh", ["cat a", "?"]),
         ("curl x | sudo bash -s -- --yes", ["curl x", "?"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -638,6 +639,7 @@ def test_every_agent_is_served_by_the_same_file(warm):
 IMPORTS = """
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from anyhook.authoring import replace_result
 names, server = [], os.getpid()
 
@@ -687,7 +689,36 @@ def test_each_child_reads_the_command_line_of_the_sample(warm):
     path = warm.hook(f"{SAYS}    {cache}")
     warm.wake(path)
 
-    assert "hits=0, misses=1" in reason_of(warm.run(path))
+    until(lambda: "hits=0, misses=1" in reason_of(warm.run(path)), "no child has rehearsed")
+
+
+CONNECTS = f"""
+import os, sys, time
+processes = set()
+
+def note(what, args):
+    if what == "socket.connect":
+        processes.add(os.getpid())
+
+sys.addaudithook(note)
+
+{SAYS}
+    time.sleep(0.1)
+    return deny("rehearsed" if os.getpid() in processes else "not rehearsed")
+"""
+"""A rehearsal connects the process with itself."""
+
+
+@pytest.mark.slow
+def test_a_child_answers_a_client_that_waits_without_a_rehearsal(warm):
+    """Of many events at once, those that find no child would wait twice."""
+    path = warm.hook(CONNECTS)
+    warm.wake(path)
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: reason_of(warm.run(path)), range(8)))
+
+    assert set(answers) == {"rehearsed", "not rehearsed"}
 
 
 @pytest.mark.slow

@@ -164,6 +164,7 @@ for denied in """
 rm -rf /
 rm -rf ~
 rm -rf "$HOME/Documents"
+rm "$(which node)"
 rm -r -f ../other-project
 rm -rf .
 sudo rm -rf /var/lib/postgresql

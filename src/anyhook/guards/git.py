@@ -40,6 +40,7 @@ RULES = [
         "List them with `git clean -n`, and delete single files that you made.",
     ),
     ("rm", {"--force"}, ["--cached"], UNCOMMITTED, COMMIT_FIRST),
+    ("submodule deinit", {"--force"}, [], UNCOMMITTED, COMMIT_FIRST),
     ("stash drop", set(), [], "deletes changes that were put aside", ASK_USER),
     ("stash clear", set(), [], "deletes changes that were put aside", ASK_USER),
     (
@@ -174,6 +175,7 @@ git restore --staged --worktree src
 git clean -fdx
 git rm -rf src
 git rm -f src/main.py
+git submodule deinit -f lib
 git stash drop
 git stash clear
 git push -f

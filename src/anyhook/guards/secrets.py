@@ -231,7 +231,7 @@ env && echo 'env | grep PATH'; declare -p API_KEY; printenv GITHUB_TOKEN; printf
 echo $GITHUB_TOKEN; echo $DB_PASSWORD; echo $PGPASSWD; echo $OPENAI_API_KEY; echo $APIKEY
 echo $PRIVATE_KEY; echo $PRIVATEKEY; echo $aws_credentials
 cat .env; head -5 config/.env.production; base64 ~/.ssh/id_ed25519; cat /proc/self/environ
-cp ~/.netrc notes.txt; git cat-file -p main:app/.env.production
+cp ~/.netrc notes.txt; git cat-file -p main:app/.env.production; git diff HEAD~1 -- .env
 gh auth token; gh auth status --show-token; git credential fill; az account get-access-token
 gcloud auth application-default print-access-token; gcloud auth print-access-token
 gcloud secrets versions access latest --secret x; heroku config; op read op://a/b; pass show mail

@@ -359,7 +359,7 @@ def _match(command: Command, is_certain: bool, why: str, path: str = "") -> Matc
 
 
 def _name(command: Command) -> str:
-    return f"`{command.program}`"
+    return f"`{command.program}`" if command.program else "a redirection"
 
 
 def _verb(verb: str, is_certain: bool) -> str:

@@ -286,6 +286,10 @@ def _git_reads(finder: _Finder, subcommand: str, operands: Sequence[Value]) -> I
         yield from finder.paths("reads", operands[1:], is_recursive=True, is_likely=True)
     elif subcommand == "blame" or (subcommand == "diff" and finder.read.has("--no-index")):
         yield from finder.paths("reads", operands)
+    elif subcommand == "diff" or (subcommand == "log" and finder.read.has("--patch")):
+        # No branch has such a name; any other operand may be one.
+        names = [value for value in operands if value.text[:1] == "." or "/." in value.text]
+        yield from finder.paths("reads", names)
     elif subcommand in {"cat-file", "show"}:
         for value in operands:
             _, separator, path = value.text.partition(":")

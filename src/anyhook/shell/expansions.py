@@ -26,7 +26,8 @@ _MAX_LENGTH = 4096
 _MAX_WORDS = 64
 """Words that braces may make of one; `{a,b}{a,b}…` doubles their number each time."""
 _MAX_BRACES = 12
-
+_PROGRAMS = "/usr/bin/"
+"""Stands for the directory of the `PATH` in which `$(which NAME)` finds a program."""
 
 _PLAIN, _QUOTED, _KNOWN, _UNKNOWN, _UNKNOWN_SPLIT = range(5)
 """Kinds of parts: unquoted, quoted, an unquoted expansion that is known, and unknown ones."""
@@ -40,12 +41,15 @@ _PIECE = expression(
 _PIECE_IN_QUOTES = expression(
     r"""\\(?P<joined>\n)|\\(?P<escape>[\\"$`])|(?P<double>")|(?P<plain>[^\\"]+|.)""", re.DOTALL
 )
-_VARIABLE = expression(r"\$(?:(?P<bare>[A-Za-z_]\w*|[0-9@*])|\{(?P<braced>[A-Za-z_]\w*|[0-9@*])\})")
+_VARIABLE = expression(
+    r"\$(?:(?P<bare>[A-Za-z_]\w*|[0-9@*])"
+    r"|\{(?P<braced>[A-Za-z_]\w*|[0-9@*])(?P<if_empty>:?[-=?][^${}`'\"\\]*)?\})"
+)
 _NUMBER = expression(r"\$[#?$!]|\$\(\(.*\)\)|\$\{#\w+\}", re.DOTALL)
 _PRINTED = expression(r"(?:\$\(|`)\s*(?P<program>echo|printf)\s+(?P<text>[^`$\\;&|<>()]*?)\s*[)`]")
 _PRINTED_WORD = expression(r"'([^'%]*)'|\"([^\"%]*)\"|([^\s'\"%*?\[{~#]+)")
 _LOCATED = expression(
-    r"(?:\$\(|`)\s*(?:which|command\s+-v|type\s+-[pP]|realpath)\s+(?P<program>[\w./+-]+)\s*[)`]"
+    r"(?:\$\(|`)\s*(?P<by>which|command\s+-v|type\s+-[pP]|realpath)\s+(?P<name>[\w./+-]+)\s*[)`]"
 )
 _TEMPORARY = expression(r"(?:\$\(|`)\s*mktemp(?:\s+(?:-[dq]+|--directory))*\s*[)`]")
 _OTHER_HOME = expression(r"~[\w+-][\w.-]*(?:/|$)")
@@ -192,6 +196,8 @@ def _expansion(source: str, is_quoted: bool, scope: Scope) -> Iterator[Part]:
             "IFS": SEPARATORS,
         }
         text = variables[name] if name in variables else defaults.get(name)
+        if variable["if_empty"] and not text:
+            text = None
         if not is_quoted and variables.get("IFS", SEPARATORS) != SEPARATORS:
             text = None
         if name == "@":
@@ -221,7 +227,9 @@ def _printed_text(source: str, directory: str | None) -> str | None:
         return directory
     located = _LOCATED.fullmatch(source)
     if located:
-        return located["program"]
+        name = located["name"]
+        is_searched = located["by"] != "realpath" and "/" not in name
+        return _PROGRAMS + name if is_searched else name
     printed = _PRINTED.fullmatch(source)
     if printed is None:
         return None

@@ -144,6 +144,7 @@ TEXT_OPTIONS = {
     "split": "--filter",
     "sort": "--compress-program",
     "git rebase": "--exec",
+    "git difftool": "--extcmd",
     "git filter-branch": "--env-filter --tree-filter --index-filter --parent-filter --msg-filter"
     " --commit-filter --tag-name-filter --setup",
     "script": "--command",

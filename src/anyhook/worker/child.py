@@ -136,7 +136,9 @@ class WorkerChild:
 
     def run(self) -> NoReturn:
         """Wait for a connection, do what is asked, and exit."""
-        self.rehearse()
+        client_waits = _poll_exclusively(self._server.listener).poll(0)
+        if not client_waits:  # it would wait longer than the rehearsal saves
+            self.rehearse()
         redirect_streams(self._output_file)
         self._link = self._accept()
         fds = [self._link.fileno(), self._output_file]

@@ -157,6 +157,7 @@ TABLES = {
         "%stop q|quiet cached init remote N|no-fetch f|force recursive b|branch= name="
         " reference= depth= all checkout merge rebase j|jobs= single-branch"
     ),
+    "git submodule deinit": "q|quiet f|force all",
     "git remote": (
         "%stop v|verbose t= m= f tags no-tags mirror? push all add delete d|delete a|auto n prune"
     ),
@@ -178,6 +179,7 @@ TABLES = {
     ),
     "git bisect": "%stop term-new= term-bad= term-good= term-old= no-checkout first-parent",
     "git diff": f"{_DIFF}",
+    "git difftool": "x|extcmd= t|tool= g|gui no-gui d|dir-diff symlinks y|no-prompt prompt",
     "git show": f"{_DIFF}{_LOG}",
     "git log": f"{_DIFF}{_LOG}",
     "git grep": (
