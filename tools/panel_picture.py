@@ -68,7 +68,7 @@ async def draw() -> str:
     from anyhook.cli.panel.hook_list import HookList
     from anyhook.cli.panel.state import PanelState
 
-    app = PanelApp(PanelState(Path(), None, take_snapshot(Path(), None)))
+    app = PanelApp(PanelState(None, take_snapshot(Path(), None)))
     async with app.run_test(size=SIZE) as pilot:
         await pilot.pause(1.0)
         screen = app.screen

@@ -48,12 +48,14 @@ def test_a_call_is_made_for_every_hook_and_no_more(steps):
         "Write anyhook-probe/written.txt",
         "Read anyhook-probe/sample.txt",
     ]
-    assert not any(step.is_denied for step in planned)
+    assert not any(step.decision.denied for step in planned)
 
 
 def test_of_the_risky_calls_those_are_made_that_a_hook_denies(steps):
     planned = steps([("PreToolUse", "Bash", DENIES.format("rm -rf"))])
-    assert [step.text for step in planned if step.is_denied] == ["Bash rm -rf anyhook-probe/remove"]
+    assert [step.text for step in planned if step.decision.denied] == [
+        "Bash rm -rf anyhook-probe/remove"
+    ]
 
 
 def test_a_guard_that_denies_in_vain_gets_the_call_that_shows_it(steps):
@@ -76,7 +78,7 @@ def test_calls_of_the_user_are_made_as_they_are(steps):
     hooks = [("PreToolUse", "Bash", DENIES.format("force"))]
     planned = steps(hooks, 'Bash {"command": "git push --force-with-lease"}')
     [step] = [step for step in planned if "force-with-lease" in str(step.sample.arguments)]
-    assert step.is_denied
+    assert step.decision.denied
     assert step.call(None) == ("Bash", {"command": "git push --force-with-lease"})
 
 

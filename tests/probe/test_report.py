@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from anyhook.agents.program import get_program
 from anyhook.checks.rules import check_hooks
 from anyhook.engine.engine import Engine
 from anyhook.probe.configured import Taps, find_configured, misplaced_files
@@ -30,8 +29,7 @@ def report(project, home, tmp_path):
         taps = Taps(engine.agent, tmp_path, lambda text: text)
         [hook] = find_configured(engine, taps, {path})
         files = frozenset({path} if silent else ())
-        program = get_program("claude")
-        around = Circumstances(engine, program, tuple(check_hooks(engine)), (), files)
+        around = Circumstances(engine, tuple(check_hooks(engine)), (), files)
         return judge(hook, observations, around)
 
     return call

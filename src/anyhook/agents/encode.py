@@ -170,7 +170,7 @@ def _plain_output(agent: AgentSpec, spec: EventSpec, answer: Answer) -> str | No
     path = (answer.extra or {}).get("worktree_path")
     if isinstance(path, str):
         return path
-    rules = agent.rule_sets.get("observed", agent.documented)
+    rules = agent.newest_rules
     field = rules.by_canonical[spec.canonical].stdout_field
     unset = (None, False, Outcome.NONE)
     fields = [name for name in answer.record_fields if getattr(answer, name) not in unset]

@@ -59,7 +59,7 @@ def decode_event(
     for field, key in payload_fields(agent, spec, cls):
         is_required = field in cls.record_required
         if key is not None and key in payload:
-            value = _read_member(spec, field, payload[key])
+            value = _convert(FORM_READERS, spec, field, payload[key])
             kind = VALUE_KINDS[json_kind(cls, field)]
             if has_kind(kind, value):
                 fields[field] = value
@@ -127,7 +127,7 @@ def encode_event(agent: AgentSpec, event: Event) -> dict[str, Any]:
         if key is not None:
             value = getattr(event, field)
             if value != decoded_value(spec, type(event), field, key, event.raw):
-                payload[key] = _write_member(spec, field, value)
+                payload[key] = _convert(FORM_WRITERS, spec, field, value)
     return payload
 
 
@@ -141,7 +141,7 @@ def _encode_new_event(
     for field in _FIRST_MEMBERS:
         key = payload_key(agent, spec, field)
         if key is not None:
-            payload[key] = _write_member(spec, field, getattr(event, field))
+            payload[key] = _convert(FORM_WRITERS, spec, field, getattr(event, field))
     if agent.event_key and (spec is None or spec.names_itself):
         payload[agent.event_key] = spec.wire if spec is not None else event.wire_name
     if spec is not None:
@@ -150,7 +150,7 @@ def _encode_new_event(
         if key is not None and field not in _FIRST_MEMBERS:
             value = getattr(event, field)
             if value is not None:
-                payload[key] = _write_member(spec, field, value)
+                payload[key] = _convert(FORM_WRITERS, spec, field, value)
     if spec is not None and agent.payload_shapes:
         # By these members the agent's payloads of the event are recognized.
         field_of = {key: field for field, key in fields}
@@ -176,7 +176,7 @@ def decoded_value(
     """
     kind = VALUE_KINDS[json_kind(cls, field)]
     if key is not None and key in payload:
-        value = _read_member(spec, field, payload[key])
+        value = _convert(FORM_READERS, spec, field, payload[key])
         if has_kind(kind, value):
             return value
     return kind.neutral if field in cls.record_required else getattr(cls, field)
@@ -185,16 +185,11 @@ def decoded_value(
 # -- members whose value has another form than the field
 
 
-def _read_member(spec: EventSpec | None, field: str, value: Any) -> Any:
-    if spec is None or field not in spec.payload_forms:
-        return value
-    return FORM_READERS[spec.payload_forms[field]](value)
-
-
-def _write_member(spec: EventSpec | None, field: str, value: Any) -> Any:
-    if spec is None or field not in spec.payload_forms:
-        return value
-    return FORM_WRITERS[spec.payload_forms[field]](value)
+def _convert(
+    converters: Mapping[str, Callable[[Any], Any]], spec: EventSpec | None, field: str, value: Any
+) -> Any:
+    form = spec.payload_forms.get(field) if spec is not None else None
+    return value if form is None else converters[form](value)
 
 
 def _parse_json(value: Any) -> Any:

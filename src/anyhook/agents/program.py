@@ -41,7 +41,6 @@ class AgentProgram(Record):
     Attributes:
         name: Name of the agent.
         executables: Its names on the `PATH`, the usual one first.
-        version_arguments: What makes it print its version.
         api: The API of its model, a key of `anyhook.probe.models.MODELS`.
         arguments: Returns what makes it answer a prompt and end, without a question.
         environment: Returns the variables that it gets: a made-up key, the address of the model,
@@ -74,7 +73,6 @@ class AgentProgram(Record):
     arguments: Callable[[str, Workplace], tuple[str, ...]]
     environment: Callable[[Workplace], Mapping[str, str]]
     events: frozenset[str]
-    version_arguments: tuple[str, ...] = ("--version",)
     own_prefixes: tuple[str, ...] = ()
     kept_variables: frozenset[str] = frozenset()
     home_files: Callable[[Workplace], Mapping[str, object]] = _no_files

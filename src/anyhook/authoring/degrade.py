@@ -240,7 +240,7 @@ def _complete_values(event: Event, answer: Answer) -> dict[str, Any]:
 
 def observed_spec(agent: AgentSpec, event: Event) -> EventSpec:
     """Return what the observed release of an agent does on an event."""
-    rules = agent.rule_sets.get("observed") or agent.documented
+    rules = agent.newest_rules
     return rules.by_canonical.get(event.name) or agent.by_canonical[event.name]
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.expressions import expression
 from anyhook.processes.blocking import run_in_thread
+from anyhook.shell.programs import base_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +77,16 @@ def language_of_interpreter(name: str) -> str | None:
     """Return the language of an interpreter, by its name; `None` if it cannot check scripts."""
     match = _LANGUAGE.match(name)
     return match.lastgroup if match else None
+
+
+def interpreter_in(text: str) -> str | None:
+    """Return the interpreter that the first line of a script names; `None` if it names none."""
+    if not text.startswith("#!"):
+        return None
+    words = text.partition("\n")[0][2:].split()
+    if words and base_name(words[0]) == "env":
+        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
+    return words[0] if words else None
 
 
 def check_scripts(interpreter: str, scripts: Sequence[ScriptText]) -> list[SyntaxReport]:

@@ -22,6 +22,7 @@ from anyhook.authoring.inspect import (
     never_runs,
     scan,
 )
+from anyhook.checks.interpreters import interpreter_in
 from anyhook.checks.python_flow import python_flow
 from anyhook.checks.script_facts import ScriptFacts, ScriptOutput, facts_of_flow, javascript_facts
 from anyhook.checks.settings import shell_syntax_problem
@@ -109,13 +110,9 @@ def read_scripts(hook: CheckedHook) -> Iterator[CheckedScript]:
 def language_of(path: Path, text: str) -> str | None:
     """Return the language of a script, by its suffix or its first line."""
     by_suffix = LANGUAGES.get(path.suffix)
-    if by_suffix or not text.startswith("#!"):
+    if by_suffix:
         return by_suffix
-    words = text.partition("\n")[0].removeprefix("#!").split()
-    programs = [base_name(word) for word in words if word[0] != "-" and "=" not in word]
-    if programs[:1] == ["env"]:
-        programs = programs[1:]
-    interpreter = programs[0] if programs else ""
+    interpreter = base_name(interpreter_in(text) or "")
     if interpreter in POSIX_SHELLS:
         return "shell"
     if interpreter == "uv":  # `uv run --script`

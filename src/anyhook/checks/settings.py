@@ -119,7 +119,7 @@ def scripts_of_projects(hook: CheckedHook) -> Iterator[Diagnostic]:
     is_of_user = handler.layer is Layer.USER and not Path(handler.place.file).is_relative_to(
         project
     )
-    line = handler.command or " ".join(handler.argv or ())
+    line = handler.command_line
     for script in started_paths(hook) if is_of_user else ():
         if script.is_relative_to(project) and str(script) not in line:
             name = script.relative_to(project)

@@ -7,14 +7,18 @@ first argument of an interpreter. A file that a script gets as its argument may 
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.checks.hook import HookReader
-from anyhook.checks.interpreters import ScriptText, check_scripts, language_of_interpreter
+from anyhook.checks.interpreters import (
+    ScriptText,
+    check_scripts,
+    interpreter_in,
+    language_of_interpreter,
+)
 from anyhook.expressions import expression
 from anyhook.files import read_json_object, read_user_file
 from anyhook.model.diagnostics import Diagnostic, Place
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
-    from anyhook.shell import Command
     from anyhook.shell.path_variables import VariableUse
     from anyhook.shell.structure import Pipeline
 
@@ -142,7 +145,7 @@ def only_starts_file(hook: CheckedHook, file: str) -> bool:
     With another command line (`cat guard.py`, `x=$(guard.py)`, `guard.py | tee log`) the file may
     not run, or the agent may not get what it answers.
     """
-    line = hook.handler.command or shlex.join(hook.handler.argv or ())
+    line = hook.handler.command_line
     scripts = [os.path.realpath(start.script) for start in find_starts(hook)]
     return _is_one_command(line) and scripts == [os.path.realpath(file)]
 
@@ -224,7 +227,7 @@ def _commands_of_line(line: str) -> list[_SimpleCommand]:
         is_known = directory is not None and len(command.directories) == 1
         if command.is_remote or not is_known:
             continue
-        words = _words_of(command)
+        words = [command.path, *command.arguments] if command.path else [*command.arguments]
         is_shim = [base_name(text) for text in words[:2]] == ["anyhook", "shim"]
         if not is_shim or "--" not in words:
             commands.append(_SimpleCommand(words, directory or "", command.chain))
@@ -235,25 +238,6 @@ def _commands_of_line(line: str) -> list[_SimpleCommand]:
         else:
             commands.append(_SimpleCommand(words, directory or ""))
     return commands
-
-
-def _words_of(command: Command) -> list[str]:
-    """Return the program of a command with its directory, and its arguments."""
-    arguments = [*command.arguments]
-    if not command.program:
-        return arguments
-    try:
-        outer = [word.text for word in parse_command_line(command.source).commands[-1].words]
-    except (UnreadableError, IndexError):
-        return [command.program, *arguments]
-    # Wrappers stand in front of the program; what it gets may differ from what is written.
-    end = len(outer) - len(arguments)
-    names = [base_name(word) for word in outer]
-    if names[end - 1 : end] == [command.program]:
-        return [outer[end - 1], *arguments]
-    if command.program in names:
-        return [outer[names.index(command.program)], *arguments]
-    return [command.program, *arguments]
 
 
 def _start_of(words: Sequence[str]) -> tuple[str | None, str | None]:
@@ -322,10 +306,7 @@ def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
         if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
             return None  # the rule about first lines reports it
         return hook.shell
-    words = text.partition("\n")[0][2:].split()
-    if words and base_name(words[0]) == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return words[0] if words else None
+    return interpreter_in(text)
 
 
 def _find_interpreter(hook: CheckedHook, word: str) -> str | None:

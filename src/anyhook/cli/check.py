@@ -144,7 +144,7 @@ def _print_report(
     for engine in engines:
         for file in engine.hooks.files:
             if file.exists:
-                hooks = sum(len(definition.handlers) for definition in file.definitions)
+                hooks = len(handlers_of(file.definitions))
                 path = show_path(str(file.source.path), engine.project_dir)
                 layer = str(file.source.layer)
                 table.add_row(engine.agent.title, layer, Text(path), str(hooks))

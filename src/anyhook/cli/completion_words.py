@@ -244,7 +244,7 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     words: Words = []
     names = [agent] if agent else AGENTS
     for spec in map(get_agent, names):
-        hooks = load_hooks(spec, Location.of(project, home_variable=spec.settings.home_variable))
+        hooks = load_hooks(spec, Location.of(project, spec))
         kept = [hook.handler for hook in kept_hooks(spec, hooks.files)]
         handlers = [*handlers_of(hooks.definitions), *kept]
         words += [(label, spec.name) for label in unique_labels(handlers).values()]

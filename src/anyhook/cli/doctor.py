@@ -277,7 +277,7 @@ def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
             named = files_of(engine, handler)
         except (OSError, ValueError):
             continue
-        line = handler.command or " ".join(handler.argv or ())
+        line = handler.command_line
         # Hook files that are written with `anyhook.authoring`.
         files = [file for file in named if is_portable(line, [file])]
         if files:

@@ -115,7 +115,7 @@ def migrate(
     target_agent = _coding_agent(target) if target else None
     source_agent = _coding_agent(source or _only_source(directory, scope, target))
     target_agent = target_agent or _coding_agent(_only_target(directory, source_agent))
-    location = Location.of(directory, home_variable=source_agent.settings.home_variable)
+    location = Location.of(directory, source_agent)
     migration = plan_migration(
         source_agent,
         target_agent,

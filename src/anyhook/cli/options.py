@@ -124,7 +124,7 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
         out.print("No hooks are configured here. These files were looked for:")
         table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
         for agent in map(get_agent, scope.agents):
-            location = Location.of(scope.project, home_variable=agent.settings.home_variable)
+            location = Location.of(scope.project, agent)
             for layer, path in places(agent, location):
                 state = "" if may_exist(path) else "not found"
                 file = Text(show_path(str(path), scope.project))

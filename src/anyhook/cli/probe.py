@@ -177,7 +177,7 @@ def _probe_one(
             f"--agent {name} --program PATH"
         )
         return AgentReport(name, agent.title, missing=missing)
-    location = Location.of(project, home_variable=agent.settings.home_variable)
+    location = Location.of(project, agent)
     try:
         with Sandbox.for_project(location.project, location) as sandbox:
             options = ProbeOptions(command, calls, seconds, sandbox.protects_files)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 import time
 from collections import Counter
@@ -160,7 +159,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
-    hooks = load_hooks(agent, Location.of(project, home_variable=agent.settings.home_variable))
+    hooks = load_hooks(agent, Location.of(project, agent))
     subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()
@@ -298,7 +297,7 @@ def _trusted_members(handler: HandlerSpec) -> Iterator[tuple[str, str]]:
     if handler.name and printable(handler.name) != handler.label:
         yield "name", handler.name
     if handler.command or handler.argv:
-        yield "runs", handler.command or shlex.join(handler.argv or ())
+        yield "runs", handler.command_line
     else:
         yield "kind", handler.kind
     for name, value in handler.options.items():

@@ -113,14 +113,14 @@ class Engine:
         location: Location,
         agent: AgentSpec,
         *,
-        rules: str,
         store: TrustStore | None,
-        watch: bool,
-        redact: Redaction | None,
-        max_processes: int,
-        output_limit: int,
-        warm: bool,
         services: Services,
+        rules: str = "documented",
+        watch: bool = False,
+        redact: Redaction | None = None,
+        max_processes: int = MAX_PROCESSES,
+        output_limit: int = OUTPUT_LIMIT,
+        warm: bool = True,
         required: bool | frozenset[str] = False,
         detected: tuple[Diagnostic, ...] = (),
         on_message: Callable[[str], object] | None = None,
@@ -235,9 +235,7 @@ class Engine:
         spec = get_agent(choice.agent)
         services = Services(ask=ask, mcp=mcp, private_hosts=frozenset(private_hosts))
         engine = cls(
-            Location.of(
-                project, home=home, environ=environ, home_variable=spec.settings.home_variable
-            ),
+            Location.of(project, spec, home=home, environ=environ),
             spec,
             rules=rules,
             store=None if trust_once else (trust_store or TrustStore()),

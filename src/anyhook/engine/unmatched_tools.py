@@ -73,11 +73,6 @@ class ProgramTool(Record, kw_only=False):
     has_options: bool = False
     """Whether the program can name its tools with `tools=`. Otherwise it builds events itself."""
 
-    @property
-    def is_of_mcp_server(self) -> bool:
-        """Whether it is a tool of an MCP server."""
-        return self.canonical.startswith(MCP_PREFIX)
-
 
 class _Problem(Record, kw_only=False):
     """Why no hook applies to a tool, or reads its arguments."""
@@ -165,7 +160,7 @@ class UnmatchedTools:
         kind = find_kind(agent, tool.name, tool.arguments)
         is_escape = kind is not None and self._guards_kind(events, kind)
         # A server's tools are many, and most of them do what no tool of the agent does.
-        if tool.is_of_mcp_server and not is_escape:
+        if tool.canonical.startswith(MCP_PREFIX) and not is_escape:
             return None
         text = f"{self._describe(events, tool)}; {self._remedy(tool, kind)}"
         return _Problem(diagnose("unmatched-tool", text), is_escape)

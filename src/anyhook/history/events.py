@@ -84,7 +84,7 @@ class RecordedEvent(NamedTuple):
         event: Canonical name.
         time: Unix timestamp.
         payload: The event as the agent sends it to hooks, without secrets.
-        source: A member of `anyhook.journal.records.SOURCES`.
+        source: Where it was seen; see `anyhook.journal.records.event_record`.
         project: Directory of the project.
         tool: Canonical name of the tool; `None` for other events.
         decision: The combined decision without empty fields; `None` if it is not known.

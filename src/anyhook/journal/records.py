@@ -32,9 +32,6 @@ RECORDER_KIND = "recorder"
 """Kind of the results of the recorder, which answers nothing."""
 RECORDER = "anyhook recorder"
 """Name of the hook that answers nothing and records every event."""
-SOURCES = ("engine", "hook", "tap", "import")
-"""Where an event was seen: in an engine, by a hook file, by a wrapper around a hook's command, in a
-transcript."""
 
 
 def event_record(
@@ -42,8 +39,9 @@ def event_record(
 ) -> dict[str, Any]:
     """Return the record of an event, without a decision.
 
-    `source` is a member of `SOURCES`, `project` the directory of the project or the working
-    directory.
+    `source` is where the event was seen: `engine`, `hook` (by a hook file), `tap` (by a wrapper
+    around a hook's command) or `import` (in a transcript). `project` is the directory of the
+    project or the working directory.
     """
     return {
         "agent": agent,

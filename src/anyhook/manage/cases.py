@@ -20,7 +20,7 @@ from anyhook.model.decisions import Decision, HandlerResult, Status
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.events import ToolEvent, event_class
 from anyhook.model.record import Record, replace
-from anyhook.model.status import CANNOT_START_CODES, trouble_of
+from anyhook.model.status import CANNOT_START_CODES, TROUBLE, WITHOUT_ANSWER, trouble_of
 from anyhook.model.text import printable
 from anyhook.settings.detect import agents_with_hooks, detected
 from anyhook.settings.toml_edit import table_lines
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
 UNTRUSTED_CODES = frozenset({"project-untrusted", "trust-changed", "trust-store"})
 """Diagnostics that report hooks of the project that do not run."""
-FAILURE_TEXT = {
-    Status.FAILED: "failed",
-    Status.TIMED_OUT: "ran into its timeout",
-}
-"""Status of a hook that answered nothing, for people."""
 
 
 class CaseStatus(StrEnum):
@@ -246,8 +241,8 @@ def _failures(decision: Decision) -> list[str]:
     """Return which hooks did not run to their end."""
     failures: list[str] = []
     for result in decision.results:
-        if result.status in FAILURE_TEXT:
-            failures.append(_result_text(result, FAILURE_TEXT[result.status]))
+        if result.status in WITHOUT_ANSWER:
+            failures.append(_result_text(result, TROUBLE[result.status]))
         elif _gave_no_answer(result):
             is_start = result.exit_code in CANNOT_START_CODES
             problem = "could not be run" if is_start else "was ended by a signal"

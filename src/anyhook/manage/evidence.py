@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sqlite3
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -160,7 +159,7 @@ def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = 
     Engines and recorders around commands know the command line. A hook file knows only itself; what
     it records counts with `by_itself`.
     """
-    line = handler.command or shlex.join(handler.argv or ())
+    line = handler.command_line
     files = files_of(engine, handler)
     file = str(files[0]) if files else None
     commands = (line, "") if by_itself else (line,)

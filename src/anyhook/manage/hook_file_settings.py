@@ -240,7 +240,7 @@ def _definition(
 ) -> Definition:
     scope = place.scope
     path = os.path.realpath(settings_file(agent, place.project, scope))
-    location = Location.of(place.project, home_variable=agent.settings.home_variable)
+    location = Location.of(place.project, agent)
     for layer, own_path in own_places(agent, location):
         # Settings in the home are also the user's: the agent reads them in every project, so a path
         # in the project means another file elsewhere.
@@ -377,7 +377,7 @@ def _trust_again(
     confirmed = {*map(str, paths), *real_paths}
     changed_settings = {changes.settings.path for changes in settings}
     for agent in map(get_agent, AGENTS):
-        location = Location.of(project, home_variable=agent.settings.home_variable)
+        location = Location.of(project, agent)
         hooks = load_hooks(agent, location)
         subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
         # Cursor reads Claude Code's settings, for example.

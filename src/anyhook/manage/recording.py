@@ -180,7 +180,7 @@ def former_text(
         if restored is not None:
             return None if file.was_missing else restored
     sinks = frozenset({HISTORY})
-    text = unwrap_commands(agent, text, str(path), HOOKS_PATH, sinks)
+    text = unwrap_commands(agent, text, str(path), sinks)
     return remove_handlers(
         agent, text, str(path), lambda _definition, handler: is_recorder(handler.value)
     )
@@ -337,7 +337,7 @@ def _records(agent: AgentSpec, path: Path) -> bool:
 
 def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
     """Return the settings files with hooks that the user may edit."""
-    location = Location.of(project, home_variable=agent.settings.home_variable)
+    location = Location.of(project, agent)
     sources: dict[Path, Source] = {}
     for file in load_hooks(agent, location).files:
         source = file.source

@@ -115,7 +115,7 @@ def _recorded_agent(
 ) -> RecordedAgent:
     agent = get_agent(name)
     files = tuple(file.path for file in edited_files(project, [name], switch))
-    location = Location.of(project, home_variable=agent.settings.home_variable)
+    location = Location.of(project, agent)
     paths = dict.fromkeys(map(Path, files))
     for layer, path in own_places(agent, location):
         if layer in EDITABLE_LAYERS and path.is_file():

@@ -136,7 +136,7 @@ def agents_that_read(project: Path, files: Iterable[Path]) -> list[AgentSpec]:
     paths = {*files}
     agents: list[AgentSpec] = []
     for agent in agents_here(project, None):
-        location = Location.of(project, home_variable=agent.settings.home_variable)
+        location = Location.of(project, agent)
         if not paths.isdisjoint(path for _, path in places(agent, location)):
             agents.append(agent)
     return agents

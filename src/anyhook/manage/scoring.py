@@ -71,7 +71,9 @@ def _score(
     *,
     is_chosen: bool,
 ) -> HookScore:
-    families = _families_in(labelled)
+    families: list[str] = []
+    for call in labelled.calls:
+        families += [name for name in call.families if name not in families]
     not_in_set = [name for name in claimed if name not in families]
     if not_in_set and (is_chosen or len(not_in_set) == len(claimed)):
         missing = ", ".join([repr(name) for name in not_in_set])
@@ -99,11 +101,3 @@ def _score(
     judged = list(map(Judged, asked, answers))
     score = score_answers(judged, families)
     return HookScore(guard, labelled, bool(claimed), not_in_set, score, not_asked)
-
-
-def _families_in(labelled: LabelledSet) -> list[str]:
-    """Return the kinds of danger that the rows of a set name, in their order."""
-    families: dict[str, None] = {}
-    for call in labelled.calls:
-        families.update(dict.fromkeys(call.families))
-    return list(families)

@@ -224,7 +224,7 @@ def _record_shorter_results(move: HandlerMigration) -> None:
 
 def _read_command_text(move: HandlerMigration) -> tuple[str, bool]:
     """Return the known text of a command and its scripts, and whether that is all of it."""
-    texts = [move.handler.command or " ".join(move.handler.argv or ())]
+    texts = [move.handler.command_line]
     for file in move.files():
         try:
             content = read_user_file(file, MAX_SCRIPT_SIZE)

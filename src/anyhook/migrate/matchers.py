@@ -86,7 +86,7 @@ def translate_matcher(
 
 def _observed(agent: AgentSpec, event: EventSpec) -> EventSpec | None:
     """Return an event as a release of the agent was observed to treat it."""
-    rules = agent.rule_sets.get("observed", agent.documented)
+    rules = agent.newest_rules
     return rules.by_canonical.get(event.canonical)
 
 

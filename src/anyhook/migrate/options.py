@@ -40,10 +40,6 @@ class ShimOptions(Record):
     """`block`: a failure counts as a denial."""
     env: tuple[tuple[str, str], ...] = ()
 
-    def members(self) -> dict[str, Any]:
-        """Return all options by name, for comparisons."""
-        return {name: getattr(self, name) for name in self.record_fields}
-
 
 OPTIONS = {
     "--as": "agent",

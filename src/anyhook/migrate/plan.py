@@ -15,7 +15,7 @@ from anyhook.migrate.entries import name_handlers, remove_duplicates
 from anyhook.migrate.handler import may_ask
 from anyhook.migrate.matcher_pieces import covers_same
 from anyhook.model.answers import Outcome
-from anyhook.model.definitions import HandlerSpec
+from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.diagnostics import Place, Severity
 from anyhook.model.layers import Layer
 from anyhook.model.record import replace
@@ -242,7 +242,7 @@ def _record_file_losses(context: MigrationContext, file: LoadedFile, *, is_share
 def _record_packages(context: MigrationContext, hooks: HookSet) -> None:
     for file in hooks.files:
         if file.source.layer in PACKAGE_LAYERS and file.definitions:
-            count = sum(len(definition.handlers) for definition in file.definitions)
+            count = len(handlers_of(file.definitions))
             context.record_loss(
                 "lost",
                 file.definitions[0].place,
@@ -359,7 +359,7 @@ def _command_key(handler: dict[str, Any]) -> str:
     command = handler.get("command")
     options = unwrap(command) if isinstance(command, str) else None
     if options is not None:
-        command = options.members()
+        command = options.as_dict()
     return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)
 
 

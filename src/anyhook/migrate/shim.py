@@ -464,7 +464,7 @@ class _Shim:
 def _may_fail(exchange: _Exchange) -> bool:
     """Return whether a failure only warns in the host; some releases take it for a verdict."""
     host = exchange.host
-    rules = host.rule_sets.get("observed", host.documented)
+    rules = host.newest_rules
     observed = rules.by_canonical.get(exchange.host_spec.canonical)
     takes_last_verdict = observed is not None and observed.allowance_cancels
     if exchange.host_spec.reads_all_output or takes_last_verdict:

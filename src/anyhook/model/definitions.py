@@ -99,6 +99,13 @@ class HandlerSpec(Record, kw_only=False):
         return " ".join(parts) or name or repr(self.function)
 
     @property
+    def command_line(self) -> str:
+        """The command line, or that of a program with its arguments; empty for other kinds."""
+        import shlex
+
+        return self.command or shlex.join(self.argv or ())
+
+    @property
     def label(self) -> str:
         """A short name for people, without the secrets of a URL.
 

@@ -55,11 +55,6 @@ class DecisionDraft:
         """The verdict so far."""
         return Outcome(self.fields.get("outcome", Outcome.NONE))
 
-    @property
-    def stops(self) -> bool:
-        """Whether the agent's loop ends."""
-        return "stop" in self.fields
-
     def set(self, name: str, value: object, blames: Iterable[Blame]) -> None:
         """Set a field of the decision, and who set it."""
         self.fields[name] = value

@@ -74,16 +74,9 @@ def replace_value(_value: Any, change: Any) -> Any:
     return change
 
 
-def append_paragraph(text: str, addition: str) -> str:
-    """Return a text with another one below it, also with an empty one."""
-    return f"{text}\n\n{addition}"
-
-
 def append_text(text: str, addition: str) -> str:
     """Return a text with another one below it, if that is not empty."""
-    if not addition:
-        return text
-    return append_paragraph(text, addition)
+    return f"{text}\n\n{addition}" if addition else text
 
 
 def _merge_request(request: Any, change: Any) -> Any:

@@ -32,6 +32,16 @@ class Status(StrEnum):
     """It runs in the background and cannot decide the event."""
 
 
+TROUBLE = {
+    Status.FAILED: "failed",
+    Status.TIMED_OUT: "ran out of time",
+    Status.WARNED: "ended with a warning",
+    Status.WITHHELD: "was not run, because the project is not trusted",
+}
+"""Status of a run that did not end as it should, to the words for it in messages."""
+WITHOUT_ANSWER = frozenset({Status.FAILED, Status.TIMED_OUT})
+
+
 def trouble_of(status: str, exit_code: int | None, signal: str | None) -> str:
     """Return what was wrong with a run; empty if it ended as it should.
 
@@ -41,5 +51,4 @@ def trouble_of(status: str, exit_code: int | None, signal: str | None) -> str:
     has_ended = status in (Status.RAN, Status.WARNED)
     if has_ended and (signal or exit_code in NO_ANSWER_CODES):
         return str(Status.FAILED)
-    is_trouble = status in (Status.FAILED, Status.TIMED_OUT, Status.WITHHELD, Status.WARNED)
-    return str(status) if is_trouble else ""
+    return str(status) if status in TROUBLE else ""

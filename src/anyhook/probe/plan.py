@@ -58,11 +58,6 @@ class PlanStep:
         return vocabulary.name(self.sample.tool) or self.sample.tool
 
     @property
-    def is_denied(self) -> bool:
-        """Whether anyhook's engine denies it."""
-        return self.decision.denied
-
-    @property
     def is_rewritten(self) -> bool:
         """Whether a hook gives it other arguments in anyhook's engine."""
         results = self.decision.results

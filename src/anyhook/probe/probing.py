@@ -88,7 +88,7 @@ def probe_agent(
     with tempfile.TemporaryDirectory(prefix="anyhook-probe-", ignore_cleanup_errors=True) as path:
         root = Path(os.path.realpath(path))
         (root / "version").mkdir()
-        version = program_version(options.command, program, root / "version")
+        version = program_version(options.command, root / "version")
         progress("copying the project")
         plain = make_scratch(agent, program, real, root / "plain", options.links_packages)
         tapped = make_scratch(agent, program, real, root / "tapped", options.links_packages)
@@ -130,7 +130,7 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
     """Load the engine with the rules of a release, or the newest ones for another release."""
     agent = scratch.agent
     rules = f"observed@{version}"
-    newest = agent.rule_sets.get("observed", agent.documented)
+    newest = agent.newest_rules
     has_rules = rules in agent.rule_set_names or newest.version == version
     if not has_rules:
         rules = newest.name
@@ -196,7 +196,7 @@ def _report(
         if any(seen.fired for seen in observations):
             silent.discard(hook.file)
     around = Circumstances(
-        engine, program, tuple(dict.fromkeys(check_hooks(engine))), trials, frozenset(silent)
+        engine, tuple(dict.fromkeys(check_hooks(engine))), trials, frozenset(silent)
     )
     agent = engine.agent
     paths = [file.source.path for file in engine.hooks.files]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from anyhook.agents.program import AgentProgram
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.probe.configured import ConfiguredHook
@@ -118,7 +117,6 @@ class Circumstances(Record, kw_only=False):
     """What holds for all hooks of an agent."""
 
     engine: Engine
-    program: AgentProgram
     diagnostics: tuple[Diagnostic, ...]
     """What `anyhook check` reports."""
     trials: Sequence[ProbeTrial]

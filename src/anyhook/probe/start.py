@@ -91,7 +91,7 @@ def fence() -> tuple[str, ...]:
     return command if works else ()
 
 
-def program_version(command: Sequence[str], program: AgentProgram, home: Path) -> str:
+def program_version(command: Sequence[str], home: Path) -> str:
     """Return the version that a program prints, with a home that it may write to.
 
     Raises:
@@ -101,7 +101,7 @@ def program_version(command: Sequence[str], program: AgentProgram, home: Path) -
     line = " ".join(command)
     try:
         process = subprocess.run(
-            [*command, *program.version_arguments],
+            [*command, "--version"],
             env=environ,
             cwd=home,  # in the project it may complain about the settings there
             stdin=subprocess.DEVNULL,
@@ -260,7 +260,6 @@ class Scratch(Record, kw_only=False):
     """A copy of a project and of its user's home."""
 
     agent: AgentSpec
-    program: AgentProgram
     root: Path
     """Directory that holds the copies and nothing else."""
     real: Location
@@ -302,7 +301,7 @@ def make_scratch(
     copy_home(real, home)
     copy_project(real.project, project, without=(REPOSITORY,), links_packages=links_packages)
     _link_repository(real.project, project)
-    scratch = Scratch(agent, program, root, real, Location(project, home, {}, real.platform))
+    scratch = Scratch(agent, root, real, Location(project, home, {}, real.platform))
     # The records of extensions and plugins have to name the copies of the directories.
     packages = agent.settings.packages
     records: list[Path] = []

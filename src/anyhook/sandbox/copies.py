@@ -102,14 +102,14 @@ class Copies:
                 identities[path] = (status.st_ino, status.st_mode, status.st_ctime_ns)
         return identities
 
-    def enter(self, directory: str) -> None:
+    def enter(self) -> None:
         """Change to the copies, and let Landlock forbid to write anywhere else."""
         os.environ.update(move_variables(os.environ, self.paths))
         os.environ["HOME"] = str(self._home)
         os.environ["TMPDIR"] = str(self._root / "tmp")
         for name in XDG_VARIABLES:
             os.environ.pop(name, None)
-        enter_directory(directory, str(self._project))
+        enter_directory(str(self._project))
         if self._landlock:
             copies = [str(self._root / name) for name in ("project", "home", "tmp")]
             system.allow_writes([*copies, *filter(os.path.exists, WRITABLE_DEVICES)])
@@ -180,11 +180,6 @@ def copy_home(location: Location, copy: Path) -> None:
 # -- the project
 
 
-def linked_directories(project: Path) -> list[str]:
-    """List the directories of packages in the top directory of a project."""
-    return sorted(name for name in LINKED_DIRECTORIES if (project / name).is_dir())
-
-
 def copy_project(
     project: Path, copy: Path, *, without: Collection[str] = (), links_packages: bool
 ) -> None:
@@ -197,7 +192,9 @@ def copy_project(
         UsageError: If the project is too large to copy.
     """
     total = 0
-    linked = linked_directories(project) if links_packages else []
+    linked: list[str] = []
+    if links_packages:
+        linked = sorted(name for name in LINKED_DIRECTORIES if (project / name).is_dir())
 
     def ignore(directory: str, names: list[str]) -> set[str]:
         nonlocal total

@@ -77,7 +77,6 @@ class SandboxTask:
     function: Callable[..., object]
     """A function of a module; it gets a `SandboxRun` and the arguments."""
     arguments: tuple[Any, ...]
-    directory: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +258,7 @@ class _Keeper:
                 signal.signal(number, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-            self._world.enter(task.directory)
+            self._world.enter()
             try:
                 kind = RESULT
                 content = dump_value(

@@ -189,7 +189,6 @@ class Sandbox:
         self,
         function: Callable[..., T],
         *arguments: Any,
-        directory: str = "",
         on_message: Callable[[Any], object] = lambda _value: None,
     ) -> T:
         """Call a function in a process of its own in the sandbox, which is as new.
@@ -205,7 +204,7 @@ class Sandbox:
             RunEndedError: If the process ended without returning, or was killed.
             SandboxError: If what it returns cannot be read.
         """
-        task = SandboxTask(function, arguments, self.inside(directory))
+        task = SandboxTask(function, arguments)
         output = bytearray()
         returned: list[tuple[bytes, bytes]] = []
         try:

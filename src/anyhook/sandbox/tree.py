@@ -209,10 +209,10 @@ class Namespaces:
         """Discard what was written."""
         self._tree.renew()
 
-    def enter(self, directory: str) -> None:
+    def enter(self) -> None:
         """Change the root of this process to the tree, and give up all capabilities."""
         os.chroot(self._tree.root)
-        enter_directory(directory, self._project)
+        enter_directory(self._project)
         system.drop_capabilities()
         system.prctl(system.PR_SET_DUMPABLE, 1)
 

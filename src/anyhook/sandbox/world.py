@@ -37,11 +37,8 @@ class World(Protocol):
         """Discard what was written."""
         ...
 
-    def enter(self, directory: str) -> None:
-        """Let this process, and all that it starts, see nothing else.
-
-        The working directory is that of the project if it does not exist.
-        """
+    def enter(self) -> None:
+        """Let this process, and all that it starts, see nothing else, and work in the project."""
         ...
 
     def end_processes(self) -> None:
@@ -82,12 +79,9 @@ def move_variables(environ: Mapping[str, str], paths: Sequence[tuple[str, str]])
     return moved
 
 
-def enter_directory(directory: str, otherwise: str) -> None:
-    """Change to a directory, or to another one if it cannot be entered."""
+def enter_directory(directory: str) -> None:
+    """Change to a directory, or to the root if it cannot be entered."""
     try:
-        os.chdir(directory or otherwise)
+        os.chdir(directory)
     except OSError:
-        try:
-            os.chdir(otherwise)
-        except OSError:
-            os.chdir("/")
+        os.chdir("/")

@@ -35,11 +35,6 @@ class Address:
     port: int
 
     @property
-    def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
-        return is_loopback(self.address)
-
-    @property
     def is_everywhere(self) -> bool:
         """Whether it stands for every address of this machine."""
         return _parse_address(self.address).is_unspecified

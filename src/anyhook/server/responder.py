@@ -13,18 +13,17 @@ from anyhook.agents.capabilities import stderr_message
 from anyhook.agents.encode import encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit, fit_decision
 from anyhook.authoring.load import load_hooks
-from anyhook.engine.engine import MAX_PROCESSES, Engine
+from anyhook.engine.engine import Engine
 from anyhook.errors import EventError, UsageError
 from anyhook.files import identity_of
 from anyhook.handlers.services import Services
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
-from anyhook.model.decisions import Status
 from anyhook.model.definitions import handlers_of
 from anyhook.model.json import dump_json, repair
 from anyhook.model.layers import Layer
 from anyhook.model.record import replace
-from anyhook.processes.result import OUTPUT_LIMIT
+from anyhook.model.status import TROUBLE, WITHOUT_ANSWER
 from anyhook.settings.sources import Location
 
 if TYPE_CHECKING:
@@ -44,14 +43,6 @@ MARGIN = 0.9
 """Part of the agent's timeout that a function may use; the rest is for the reply."""
 RELOAD_TIMEOUT = 10.0
 """Seconds that an edited file may take to be imported; events wait for it."""
-PROBLEMS = {
-    Status.FAILED: "failed",
-    Status.TIMED_OUT: "ran out of time",
-    Status.WARNED: "ended with a warning",
-    Status.WITHHELD: "was not run, because the project is not trusted",
-}
-"""Status of a result to the words for it in messages."""
-WITHOUT_ANSWER = frozenset({Status.FAILED, Status.TIMED_OUT})
 
 
 class Responder:
@@ -155,9 +146,9 @@ class Responder:
             self._on_message(f"{spec.wire}: {problem.message}")
         decision = await engine.dispatch(event)
         for result in decision.results:
-            if result.status not in PROBLEMS:
+            if result.status not in TROUBLE:
                 continue
-            message = f"{spec.wire}: {_describe(result.handler)} {PROBLEMS[result.status]}"
+            message = f"{spec.wire}: {_describe(result.handler)} {TROUBLE[result.status]}"
             # The output of commands may repeat the payload; errors of functions are named by type.
             if result.handler.layer is Layer.RUNTIME:
                 message += f": {result.error}"
@@ -269,14 +260,9 @@ def _engine_without_settings(agent_name: str) -> Engine:
     return Engine(
         Location.of("."),
         get_agent(agent_name).with_settings(files=(), packages=None),
-        rules="documented",
         store=None,
-        watch=False,
-        redact=None,
-        max_processes=MAX_PROCESSES,
-        output_limit=OUTPUT_LIMIT,
-        warm=False,
         services=Services(),
+        warm=False,
     )
 
 
@@ -353,8 +339,8 @@ def _add_failures(agent: AgentSpec, event: Event, decision: Decision, answer: An
         is_function = result.handler.layer is Layer.RUNTIME
         has_no_answer = result.status in WITHOUT_ANSWER
         if is_function and has_no_answer and result.answer.outcome is not Outcome.DENY:
-            problem = PROBLEMS[result.status]
-            failures.append(f"{_describe(result.handler)} {problem}; its result was ignored")
+            problem = f"{_describe(result.handler)} {TROUBLE[result.status]}"
+            failures.append(f"{problem}; its result was ignored")
     if not failures:
         return answer
     message, _ = fit(agent, event, Answer(system_message="\n".join(failures)))

@@ -178,7 +178,7 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
     """
     if scope not in SCOPES:
         raise UsageError(f"--scope is {', '.join(SCOPES)}, not {scope!r}")
-    location = Location.of(project, home_variable=agent.settings.home_variable)
+    location = Location.of(project, agent)
     path = written_file(agent, location, SCOPES[scope])
     if path is None:
         raise UsageError(f"{agent.title} has no settings of the scope {scope!r}")

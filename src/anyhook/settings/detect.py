@@ -18,6 +18,7 @@ from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
+from anyhook.model.text import printable
 from anyhook.settings.directories import is_pattern, list_files
 from anyhook.settings.hookset import load_hooks
 from anyhook.settings.jsonc import dict_at
@@ -90,18 +91,18 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
 
 
 def trust_command(agent: str, project: Path) -> str:
-    """Return the command line with which a user reviews hooks and trusts them.
+    """Return the command line with which a user reviews hooks and trusts them."""
+    return command_line(project, "trust", "--agent", agent)
 
-    It names the project if that is not the current one.
-    """
-    command = f"anyhook trust --agent {agent}"
+
+def command_line(project: Path, *words: str) -> str:
+    """Return a command line for a project, which is named if it is not the current one."""
     try:
         is_current = os.path.realpath(find_project(".")) == os.path.realpath(project)
     except OSError:  # the current directory is gone
         is_current = False
-    if is_current:
-        return command
-    return f"{command} --project {shlex.quote(str(project))}"
+    more = () if is_current else ("--project", str(project))
+    return printable(shlex.join(("anyhook", *words, *more)))
 
 
 def project_files(directory: Path) -> Iterator[Path]:
@@ -133,9 +134,7 @@ def agents_with_hooks(
     agents: list[AgentSettings] = []
     for name in AGENTS:
         agent = get_agent(name)
-        location = Location.of(
-            project, home=home, environ=environ, home_variable=agent.settings.home_variable
-        )
+        location = Location.of(project, agent, home=home, environ=environ)
         if not _may_have_hooks(agent, location):
             continue
         project_paths: list[Path] = []

@@ -8,7 +8,7 @@ user's file is protected from bugs.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError
 from anyhook.settings import json_edit
@@ -17,29 +17,13 @@ from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from types import ModuleType
 
     from anyhook.settings.jsonc import JsonPath, SettingsDocument
 
 
-class _Editor(Protocol):
-    """A module that changes the texts of one format; none of its functions checks the result."""
-
-    def storable(self, value: Any) -> Any: ...
-
-    def insert_items(self, document: Any, path: JsonPath, values: Sequence[Any]) -> str: ...
-
-    def insert_member(self, document: Any, path: JsonPath, value: Any) -> str: ...
-
-    def remove(self, document: Any, path: JsonPath) -> str: ...
-
-    def values_without(self, document: Any, path: JsonPath) -> Iterable[Any]: ...
-
-    def is_prunable(self, document: Any, path: JsonPath) -> bool: ...
-
-    def close_empty(self, document: Any, path: JsonPath) -> str: ...
-
-
-def _editor_of(file: str) -> _Editor:
+def _editor_of(file: str) -> ModuleType:
+    """Return the module that changes texts of the format; it does not check the result."""
     if not is_toml(file):
         return json_edit
     # Imported late, because only some agents have such files.
@@ -172,12 +156,9 @@ def prune(text: str, path: JsonPath, *, file: str = "<text>") -> str:
         SettingsError: If the file has not the format of its name.
     """
     editor = _editor_of(file)
-    while path:
-        if not editor.is_prunable(read_settings(text, file), path):
-            return text
+    while path and editor.is_prunable(read_settings(text, file), path):
         text = remove_member(text, path, file=file)
         path = path[:-1]
-        text = editor.close_empty(read_settings(text, file), path)
     return text
 
 

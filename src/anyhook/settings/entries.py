@@ -50,7 +50,7 @@ def add_definitions(
         _check_unicode(entries, file)
         if entries:
             text = add_items(text, (*HOOKS_PATH, event), entries, file=file)
-    observed = agent.rule_sets.get("observed", agent.documented)
+    observed = agent.newest_rules
     if observed.enabled_by_default:
         return text
     return switch_hooks_on(agent, text, file)

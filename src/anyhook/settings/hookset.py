@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from anyhook.agents.spec.settings import Plugins
-from anyhook.model.definitions import each_handler
+from anyhook.model.definitions import each_handler, handlers_of
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.record import EMPTY, Record, replace
@@ -309,7 +309,7 @@ def _limit_hooks(files: Sequence[LoadedFile]) -> list[LoadedFile]:
     """
     counts: dict[Layer, int] = {}
     for file in files:
-        hooks = sum(len(definition.handlers) for definition in file.definitions)
+        hooks = len(handlers_of(file.definitions))
         counts[file.source.layer] = counts.get(file.source.layer, 0) + hooks
     if all(count <= MAX_ITEMS for count in counts.values()):
         return list(files)
@@ -354,7 +354,7 @@ def _source_key(source: Source) -> tuple[object, ...]:
 
 def _check_enabled(agent: AgentSpec, files: Sequence[LoadedFile]) -> Iterator[Diagnostic]:
     """Report hooks that the agent itself does not run because no file switches hooks on."""
-    observed = agent.rule_sets.get("observed", agent.documented)
+    observed = agent.newest_rules
     toggles = [toggle for toggle in agent.settings.hook_toggles if toggle.kind == "enabled"]
     if observed.enabled_by_default or not toggles:
         return

@@ -54,20 +54,8 @@ def is_prunable(document: Document, path: JsonPath) -> bool:
         return False
     parent, _ = document.locate(path[:-1])
     steps = [span.step for span in document.children(parent)]
-    return steps.count(path[-1]) == 1 and _is_blank_inside(document, container)
-
-
-def close_empty(document: Document, path: JsonPath) -> str:
-    """Return the text with `{}` for an object at a path that holds nothing."""
-    text = document.text
-    container, _ = document.locate(path)
-    if document.plain[container] == "{" and _is_blank_inside(document, container):
-        text = text[: container + 1] + text[_closing_bracket(document, container) :]
-    return text
-
-
-def _is_blank_inside(document: Document, container: int) -> bool:
-    return not document.text[container + 1 : _closing_bracket(document, container)].strip()
+    inside = document.text[container + 1 : _closing_bracket(document, container)]
+    return steps.count(path[-1]) == 1 and not inside.strip()
 
 
 def nest(value: Any, steps: JsonPath) -> Any:
@@ -142,7 +130,10 @@ def _insert_lines(
 
 
 def remove(document: Document, path: JsonPath) -> str:
-    """Return the text without the item or member at a path, and the comma that separated it."""
+    """Return the text without the item or member at a path, and the comma that separated it.
+
+    An object that holds nothing then becomes `{}`.
+    """
     container, _ = document.locate(path[:-1])
     text, spans = document.text, document.children(container)
     # Of equal keys the last one is the member that is read.
@@ -161,7 +152,11 @@ def remove(document: Document, path: JsonPath) -> str:
             cut -= 1  # the comma in front is deleted, too
     for start, end in sorted(cuts, reverse=True):
         text = text[:start] + text[end:]
-    return _without_blanks_at(text, cut)
+    text = _without_blanks_at(text, cut)
+    rest = text[container + 1 :].lstrip()
+    if document.plain[container] == "{" and rest.startswith("}"):
+        text = text[: container + 1] + rest
+    return text
 
 
 def _without_blanks_at(text: str, cut: int) -> str:

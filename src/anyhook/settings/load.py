@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.file_errors import dead_link, explain_error
 from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.record import Record, replace
 from anyhook.settings.formats import parse_settings
@@ -106,7 +107,7 @@ def keep_last_good(file: LoadedFile, before: LoadedFile | None) -> LoadedFile:
     """
     if before is None or not before.exists or before.is_broken:
         return file
-    count = sum(len(definition.handlers) for definition in before.definitions)
+    count = len(handlers_of(before.definitions))
     place = Place(str(file.source.path))
     if not file.exists and count:
         message = f"the file is gone; its {count} hook(s) do not run"

@@ -66,18 +66,15 @@ class Location(NamedTuple):
     def of(
         cls,
         project: str | os.PathLike[str],
+        agent: AgentSpec | None = None,
         *,
         home: str | os.PathLike[str] | None = None,
         environ: Mapping[str, str] | None = None,
-        home_variable: str | None = None,
     ) -> Location:
-        """Take from this process what is not given.
-
-        The environment variable `home_variable` of an agent names another home directory.
-        """
+        """Take from this process what is not given; a variable of the agent may name its home."""
         environ = os.environ if environ is None else environ
-        if home is None and home_variable:
-            home = environ.get(home_variable)
+        if home is None and agent is not None and agent.settings.home_variable:
+            home = environ.get(agent.settings.home_variable)
         user_home = Path(home or home_path(environ))
         return cls(Path(project).absolute(), user_home.absolute(), environ)
 

@@ -44,13 +44,11 @@ class TomlSpan:
     """Offsets of a value.
 
     Attributes:
-        key: Offset of its key, or of its header `[…]`; of its value in a list.
         start: Offset of its value; of its header if it has one.
         end: Offset after its value; of a table with a header, after its last member.
         has_header: Whether it is a table that a header begins.
     """
 
-    key: int
     start: int
     end: int
     has_header: bool = False
@@ -188,9 +186,9 @@ class _Scanner:
         if is_item:
             index = self.lengths.get(path, 0)
             self.lengths[path] = index + 1
-            self.spans.setdefault(path, TomlSpan(start, start, self.at, has_header=True))
+            self.spans.setdefault(path, TomlSpan(start, self.at, has_header=True))
             path = (*path, index)
-        self.spans[path] = TomlSpan(start, start, self.at, has_header=True)
+        self.spans[path] = TomlSpan(start, self.at, has_header=True)
         self.sections.append(TomlSection(path, start, self.at))
         self._extend(path)
         return path
@@ -226,23 +224,22 @@ class _Scanner:
 
     def _scan_member(self, table: JsonPath) -> None:
         """Scan `key = value`."""
-        key = self.at
         path = (*table, *self._scan_key())
         self.at += 1
         self._skip(_SPACES)
-        self._scan_value(path, key)
+        self._scan_value(path)
 
-    def _scan_value(self, path: JsonPath, key: int) -> None:
+    def _scan_value(self, path: JsonPath) -> None:
         start = self.at
         opening = self.text[start : start + 1]
         # Set before the values inside, so that the order is that of the text.
-        span = self.spans[path] = TomlSpan(key, start, start)
+        span = self.spans[path] = TomlSpan(start, start)
         if opening == "[":
             self.at += 1
             index = 0
             self._skip(_BLANK)
             while not self.text.startswith("]", self.at):
-                self._scan_value((*path, index), self.at)
+                self._scan_value((*path, index))
                 index += 1
                 self._skip_comma()
             self.at += 1

@@ -127,11 +127,6 @@ def is_prunable(document: TomlDocument, path: JsonPath) -> bool:
     return "#" not in document.text[span.start : end]
 
 
-def close_empty(document: TomlDocument, _path: JsonPath) -> str:
-    """Return the text as it is."""
-    return document.text
-
-
 def _inline(value: Any) -> Any:
     """Return a value as an item of tomlkit that is written on one line."""
     if isinstance(value, dict):

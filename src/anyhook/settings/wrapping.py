@@ -116,9 +116,7 @@ def line_keys(agent: AgentSpec, handler: Mapping[str, Any]) -> list[str]:
     return [key for key, line in lines.items() if isinstance(line, str) and line.strip()]
 
 
-def unwrap_commands(
-    agent: AgentSpec, text: str, file: str, hooks_path: tuple[str, ...], sinks: frozenset[str]
-) -> str:
+def unwrap_commands(agent: AgentSpec, text: str, file: str, sinks: frozenset[str]) -> str:
     """Return the text of a settings file whose commands are not recorded any more in some sinks.
 
     A text that cannot be parsed stays as it is.
@@ -129,7 +127,7 @@ def unwrap_commands(
         return text
     changes: dict[JsonPath, Any] = {}
     removed: set[str] = set()
-    for _, hook in iter_handlers(agent, document.value, hooks_path):
+    for _, hook in iter_handlers(agent, document.value):
         path, handler = hook.path, hook.written
         for key in line_keys(agent, handler):
             tapped = read_tapped(handler, key)

@@ -28,6 +28,7 @@ class Command:
 
     Attributes:
         program: The program without its directory; empty if only the running shell knows it.
+        path: The program as it is written.
         values: The words behind it after the expansions.
         source: The text that it was read from.
         certain: Whether it is certain that this runs, and nothing else.
@@ -47,6 +48,7 @@ class Command:
         program: str,
         values: tuple[Value, ...] = (),
         *,
+        path: str = "",
         source: str = "",
         certain: bool = True,
         is_complete: bool = True,
@@ -57,6 +59,7 @@ class Command:
         is_remote: bool = False,
     ) -> None:
         self.program = program
+        self.path = path
         self.values = values
         self.source = source
         self.certain = certain

@@ -65,11 +65,6 @@ _CURRENT_BRANCH = expression(
 _RANGE = expression(r"(-?\d{1,5})\.\.(-?\d{1,5})(?:\.\.-?(\d{1,5}))?|([A-Za-z])\.\.([A-Za-z])")
 
 
-def decode_ansi(text: str) -> str:
-    r"""Return what `$'…'` stands for."""
-    return _ANSI_ESCAPE.sub(_ansi_character, text)
-
-
 def _ansi_character(match: re.Match[str]) -> str:
     two, four, eight, octal, control, letter = match.groups()
     if control:
@@ -179,7 +174,7 @@ def _parts(word: Word, scope: Scope, start: int = 0) -> Iterator[Part]:
                 is_quoted = not is_quoted
                 yield "", _QUOTED
             elif kind == "ansi":
-                yield decode_ansi(piece["ansi"]), _QUOTED
+                yield _ANSI_ESCAPE.sub(_ansi_character, piece["ansi"]), _QUOTED
             elif kind == "plain":
                 yield piece["plain"], _QUOTED if is_quoted else _PLAIN
             elif kind != "joined":

@@ -61,11 +61,6 @@ def patched_paths(patch: str) -> Iterator[tuple[str, str]]:
                 updated = path
 
 
-def is_anywhere(pattern: str) -> bool:
-    """Return whether a pattern names files in any directory."""
-    return "/" not in pattern.rstrip("/") and pattern not in {"~", ".", ".."}
-
-
 class PathPattern:
     """A pattern of paths; `text` is as it was written."""
 
@@ -77,7 +72,8 @@ class PathPattern:
         if home is not None and (path == "~" or path[:2] == "~/"):
             path = home + path[1:]
         is_directory = path[-1:] == "/"
-        if is_anywhere(path):
+        is_name = "/" not in path.rstrip("/") and path not in {"~", ".", ".."}
+        if is_name:  # of files in any directory
             segments = [ANYWHERE, path.rstrip("/").lower()]
         elif path[:3] == "**/":
             segments = path.lower().strip("/").split("/")

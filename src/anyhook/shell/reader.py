@@ -202,6 +202,7 @@ class Reader:
         return Command(
             call.name,
             tuple(call.values[1:]) if values is None else tuple(values),
+            path=call.values[0].text if call.name else "",
             source=call.source,
             certain=certain and not (self.doubts or self.arithmetics or self.typed),
             is_complete=certain and not self.doubts,

@@ -192,7 +192,7 @@ class _StepReader:
         first_word = step.words[0].text if step.words else step.text
         match step.kind, first_word:
             case "command" | "keyword", "for" | "select":
-                self._skip_to_keyword("do")
+                self._skip_to_do()
                 return self._read_loop(step)
             case "command", _:
                 return Element("command", step.position, step.words)
@@ -222,9 +222,10 @@ class _StepReader:
         self._next()
         return block
 
-    def _skip_to_keyword(self, keyword: str) -> None:
-        while not (self._next().text == keyword and self._steps[self._index - 1].kind == "keyword"):
-            pass
+    def _skip_to_do(self) -> None:
+        step = self._next()
+        while step.kind != "keyword" or step.text != "do":
+            step = self._next()
 
     def _read_loop(self, step: Step) -> Element:
         return Element("loop", step.position, blocks=[self._read_up_to("done")])

@@ -17,7 +17,6 @@ from anyhook.shell.values import LITERAL, VAGUE, Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anyhook.shell.options import Arguments
     from anyhook.shell.parser import Word
     from anyhook.shell.runners import Runner
 
@@ -59,7 +58,8 @@ def unwrap(words: list[Word]) -> list[Word]:
         runner = RUNNERS.get(name)
         if runner is None or runner.in_conditions != STRIPPED:
             break
-        values = values or [_value(word) for word in words]
+        if not values:
+            values = [Value(word.text, VAGUE if word.is_vague else LITERAL) for word in words]
         inner = _inner_start(name, runner, values, start + 1)
         if inner is None:
             return words[start:]
@@ -87,7 +87,10 @@ def _inner_start(name: str, runner: Runner, values: list[Value], start: int) -> 
         if name == "command" and read.has("-v", "-V"):
             return None
         has_doubt = doubts_long and any(map(_is_bare_long, values[index : read.rest]))
-        if has_doubt or _runs_text(name, runner, read) or _has_vague_number(read):
+        runs_text = read.has(*runner.shell_options, *TEXT_OPTIONS.get(name, "").split())
+        # `$A` in `nice -n $A` may be a number and a program.
+        numbers = read.values("--adjustment", "--interval")
+        if has_doubt or runs_text or any(value.kind == VAGUE for value in numbers):
             raise UnreadableError
         index = read.rest
         operands -= len(read.operands)
@@ -99,20 +102,6 @@ def _inner_start(name: str, runner: Runner, values: list[Value], start: int) -> 
 def _is_bare_long(value: Value) -> bool:
     """Return whether a word is a long option of which the next word may be the value."""
     return value.text.startswith("--") and len(value.text) > 2 and "=" not in value.text
-
-
-def _runs_text(name: str, runner: Runner, read: Arguments) -> bool:
-    """Return whether an option makes a wrapper read a text as a command line."""
-    return read.has(*runner.shell_options, *TEXT_OPTIONS.get(name, "").split())
-
-
-def _has_vague_number(read: Arguments) -> bool:
-    """Return whether `$A` in `nice -n $A` may be a number and a program."""
-    return any(value.kind == VAGUE for value in read.values("--adjustment", "--interval"))
-
-
-def _value(word: Word) -> Value:
-    return Value(word.text, VAGUE if word.is_vague else LITERAL)
 
 
 def _program_name(word: Word) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shlex
 import time
 from dataclasses import dataclass, field
 from functools import cache
@@ -194,7 +193,7 @@ class SubjectReader:
                 self._bound[tree.root] = files
             bound |= self._bound[tree.root]
         environment = [f"{name}={value}" for name, value in handler.env.items()]
-        command = handler.command or shlex.join(handler.argv or ())
+        command = handler.command_line
         text = "\n".join([*environment, launched_line(command)])
         return Follower(self.project, start, self._files, bound).follow(text, scripts)
 

@@ -87,7 +87,7 @@ class Driver:
 @asynccontextmanager
 async def panel(size=(80, 24), agent=None):
     """Run the panel on the current directory."""
-    app = PanelApp(PanelState(Path(), agent, take_snapshot(Path(), agent)))
+    app = PanelApp(PanelState(agent, take_snapshot(Path(), agent)))
     with mock.patch.object(Compositor, "render_update", skip_painting):
         async with app.run_test(size=size) as pilot:
             await pilot.pause()

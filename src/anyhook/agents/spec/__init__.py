@@ -348,11 +348,16 @@ class AgentSpec(Record):
             return self._older_rule_sets[name]
         raise UnknownNameError(f"{self.name} rule set", name, self.rule_set_names, list_all=True)
 
+    @property
+    def newest_rules(self) -> RuleSet:
+        """The rules of the newest observed release, else those of the reference."""
+        return self.rule_sets.get("observed", self.documented)
+
     @cached_property
     def _older_rule_sets(self) -> Mapping[str, RuleSet]:
         """The rule sets of `older_releases`, each derived from the release after it."""
         rule_sets: dict[str, RuleSet] = {}
-        rules = self.rule_sets.get("observed", self.documented)
+        rules = self.newest_rules
         for version, differences in self.older_releases.items():
             name = f"observed@{version}"
             rules = rules.with_differences(differences).replace(name=name, release=version)

@@ -224,8 +224,6 @@ class Extensions(Record):
             of their file.
     """
 
-    finder = "extensions"
-
     directory: str
     manifest: str
     hooks: str
@@ -249,8 +247,6 @@ class Plugins(Record):
         option_variable: Prefix of the environment variables of a plugin's options.
         option_placeholder: Prefix of the placeholders of a plugin's options.
     """
-
-    finder = "plugins"
 
     record: str
     manifest: str
@@ -473,10 +469,6 @@ class SettingsFormat(Record):
 
         name, value = self.fail_closed_member
         return f"{name} is {json.dumps(value)}"
-
-    def read_timeout(self, timeout: float) -> float:
-        """Return the seconds that a `timeout` of a command means."""
-        return timeout * self.handler_types["command"].timeout_unit(timeout, self.timeout_unit)
 
     def write_timeout(self, seconds: float) -> float:
         """Return the `timeout` of a command that means some seconds; whole numbers as `int`."""

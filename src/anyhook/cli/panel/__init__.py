@@ -30,7 +30,7 @@ def hooks(project: Project = HERE, agent: AgentName = None) -> int:
     # textual draws on standard error.
     if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         raise UsageError("anyhook hooks needs a terminal; without one: anyhook list")
-    state = PanelState(project, agent, take_snapshot(project, agent))
+    state = PanelState(agent, take_snapshot(project, agent))
     app = PanelApp(state)
     app.run()
     return app.return_code or OK

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.checks.rules import Finding, find_problems, worst_first
-from anyhook.cli.options import HERE
 from anyhook.cli.render import show_place
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
@@ -22,9 +21,8 @@ from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.manage.switching import switch_hook
 from anyhook.model.diagnostics import Severity
 from anyhook.model.layers import Layer
-from anyhook.model.text import printable
 from anyhook.settings.changes import exclusive_edits
-from anyhook.settings.detect import find_project
+from anyhook.settings.detect import command_line
 from anyhook.settings.entries import disabled_lists
 
 if TYPE_CHECKING:
@@ -236,7 +234,7 @@ class PanelHook:
             self.word,
             self.place,
             str(handler.layer),
-            handler.command or " ".join(handler.argv or ()),
+            handler.command_line,
             handler.description or "",
         )
         text = "\n".join(texts).casefold()
@@ -302,13 +300,3 @@ def take_snapshot(project: Path, agent: str | None) -> Snapshot:
         if recorder is not None:
             hooks.append(PanelHook(engine, recorder, (engine.agent.name, "recorder")))
     return Snapshot(scope, engines, tuple(hooks), tuple(findings))
-
-
-def command_line(project: Path, *words: str) -> str:
-    """Return a command line for a project, which is named if it is not the current one."""
-    try:
-        is_current = os.path.realpath(find_project(HERE)) == os.path.realpath(project)
-    except OSError:  # the current directory is gone
-        is_current = False
-    more = () if is_current else ("--project", str(project))
-    return printable(shlex.join(("anyhook", *words, *more)))

@@ -19,7 +19,7 @@ from anyhook.agents.payloads import NOT_IN_PAYLOAD, payload_key
 from anyhook.agents.translate import decode_any_form
 from anyhook.cli.colors import ACCENT
 from anyhook.cli.event_input import EventOptions, build_event
-from anyhook.cli.panel.actions import ActionResult, PanelHook, command_line
+from anyhook.cli.panel.actions import ActionResult, PanelHook
 from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
 from anyhook.cli.panel.past_results import read_events
 from anyhook.cli.panel.rows import tool_text
@@ -34,6 +34,7 @@ from anyhook.manage.agent_effect import FiredEvent, fired_event
 from anyhook.manage.hooks import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair
+from anyhook.settings.detect import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from anyhook.agents import get_agent
 from anyhook.cli.call_review import group_text, print_group, review_text
 from anyhook.cli.colors import QUIET
-from anyhook.cli.panel.actions import ActionResult, PanelHook, command_line, exact_place, name_of
+from anyhook.cli.panel.actions import ActionResult, PanelHook, exact_place, name_of
 from anyhook.cli.panel.state import ListScreen, PanelState
 from anyhook.errors import UsageError
 from anyhook.history.ingest import ingest
@@ -36,6 +36,7 @@ from anyhook.manage.review import (
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
+from anyhook.settings.detect import command_line
 from anyhook.trust.approvals import Approvals, DeniedCall
 
 if TYPE_CHECKING:

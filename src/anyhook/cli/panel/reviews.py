@@ -14,7 +14,7 @@ from anyhook.agents import get_agent
 from anyhook.checks.rules import Finding
 from anyhook.cli.changes import print_difference
 from anyhook.cli.colors import GOOD, SEVERITIES
-from anyhook.cli.panel.actions import ActionResult, command_line, exact_place, shadow_command
+from anyhook.cli.panel.actions import ActionResult, exact_place, shadow_command
 from anyhook.cli.panel.state import FilesChanged, ListScreen, PanelState, TextScreen
 from anyhook.cli.render import print_diagnostics, print_note, show_place
 from anyhook.cli.shadow import print_decisions
@@ -28,6 +28,7 @@ from anyhook.manage.shadows import ShadowPlan, plan_shadow
 from anyhook.model.definitions import handlers_of
 from anyhook.model.text import count_of
 from anyhook.settings.changes import write_changes
+from anyhook.settings.detect import command_line
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -163,7 +162,7 @@ def print_details(
             why = f"{why[: room - 1]}…"
         table.add_row("health", Text.assemble(health_text(hook.health), f"  {why}"))
     width = None if full else out.width
-    command = handler.command or shlex.join(handler.argv or ()) or handler.label
+    command = handler.command_line or handler.label
     table.add_row("runs", Text(_cut(printable(command.strip()), width)))
     table.add_row("on", _conditions(hook, width))
     if handler.description:

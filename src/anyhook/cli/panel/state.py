@@ -27,7 +27,6 @@ from anyhook.model.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from rich.console import Console
     from textual.widget import Widget
@@ -45,9 +44,8 @@ MIN_PATH_WIDTH = 8
 
 @dataclass(slots=True)
 class PanelState:
-    """What is shown, as it was last read; the project and the agent are those of the options."""
+    """What is shown, as it was last read; the agent is that of the option."""
 
-    project: Path
     agent: str | None
     snapshot: Snapshot
     past: PastResults = field(default_factory=PastResults)
