@@ -62,7 +62,7 @@ class BackgroundHooks:
         key = (agent_name, project)
         if key not in self._settings:
             agent = get_agent(agent_name)
-            location = Location.of(project, home_variable=agent.settings.home_variable)
+            location = Location.of(project, agent)
             hooks = load_hooks(agent, location)
             self._settings[key] = list(each_handler(hooks.definitions))
         return self._settings[key]
