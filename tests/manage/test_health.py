@@ -532,6 +532,34 @@ def test_a_guard_that_never_denied_is_unknown(here):
     assert hook.settle == "anyhook probe --agent claude"
 
 
+@pytest.mark.parametrize(
+    ("event", "settle"),
+    [
+        ("notification", "anyhook history record on --agent claude --tap"),
+        ("subagent_stop", "anyhook probe --agent claude"),
+        ("after_agent", "anyhook probe --agent claude"),
+    ],
+)
+def test_what_would_settle_it_reaches_the_event(here, event, settle):
+    configure(here, "claude", "true", event)
+
+    hook = only(here, "claude")
+
+    assert (hook.word, hook.settle) == (HealthWord.UNKNOWN, settle)
+
+
+def test_no_command_settles_whether_a_hook_of_another_type_works(here):
+    path = here / ".claude" / "settings.json"
+    path.parent.mkdir()
+    handler = {"type": "http", "url": "http://127.0.0.1:9/"}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+
+    hook = only(here, "claude")
+
+    assert (hook.word, hook.settle) == (HealthWord.UNKNOWN, "")
+    assert hook.evidence.endswith("; a probe does not run hooks of type http")
+
+
 def test_what_was_seen_of_another_content_is_old(here):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
     engine = configure(here, "claude", shlex.quote(str(path)))

@@ -323,10 +323,11 @@ class _Judge:
         self, row: HookRow, evidence: str, old: tuple[str, ...] = (), *, can_test_file: bool = True
     ) -> HookHealth:
         """Return that nothing shows whether a hook works, with the command line that settles it."""
-        agent = self._engine.agent.name
-        settle = "anyhook test --init"
-        if get_program(agent) is not None:
-            settle = f"anyhook probe --agent {agent}"
+        handler = row.handler
+        if handler.kind != "command":
+            text = f"{evidence}; a probe does not run hooks of type {handler.kind}"
+            return HookHealth(row, HealthWord.UNKNOWN, text, handler.place, old=old)
+        settle = self._way_to_try(row)
         hook = self._hooks.get(id(row.handler))
         files = hook.files() if hook is not None and can_test_file else ()
         for path in files:
@@ -335,7 +336,20 @@ class _Judge:
                 name = os.path.relpath(path) if is_inside else str(path)
                 settle = f"anyhook test {shlex.quote(name)}"
                 break
-        return HookHealth(row, HealthWord.UNKNOWN, evidence, row.handler.place, settle, old)
+        return HookHealth(row, HealthWord.UNKNOWN, evidence, handler.place, settle, old)
+
+    def _way_to_try(self, row: HookRow) -> str:
+        """Return the command line after which the agent has run a command, or will have."""
+        agent = self._engine.agent
+        program = get_program(agent.name)
+        if program is None:
+            return "anyhook test --init"
+        event = row.definition.event
+        spec = agent.form(row.definition.form).by_canonical[event]
+        is_probed = spec.subject == "tool_name" or event in program.events
+        if is_probed or event in program.subagent_events:
+            return f"anyhook probe --agent {agent.name}"
+        return f"anyhook history record on --agent {agent.name} --tap"
 
 
 def _broken_by(evidence: Evidence) -> str:
