@@ -560,6 +560,21 @@ def test_no_command_settles_whether_a_hook_of_another_type_works(here):
     assert hook.evidence.endswith("; a probe does not run hooks of type http")
 
 
+@pytest.mark.parametrize(("text", "problem"), [("", "is missing"), ("//", "was edited")])
+def test_a_hook_that_its_agent_never_starts_is_broken(here, run, text, problem):
+    (here / "guard.py").write_text(HOOK_FILE)
+    assert run("add", "guard.py", "--agent", "opencode", "--yes")[0] == 0
+    plugin = here / ".opencode" / "plugins" / "anyhook.js"
+    plugin.unlink()
+    if text:
+        plugin.write_text(text)
+
+    hook = only(here, "opencode")
+
+    assert hook.word is HealthWord.BROKEN
+    assert problem in hook.evidence
+
+
 def test_what_was_seen_of_another_content_is_old(here):
     path = script(here, f"#!/bin/sh\n{DENY}\n")
     engine = configure(here, "claude", shlex.quote(str(path)))

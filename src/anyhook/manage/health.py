@@ -27,6 +27,7 @@ from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
+from anyhook.settings.companions import companion_path
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -291,7 +292,11 @@ class _Judge:
         for script in scripts:
             if script in self._facts.in_file:
                 return self._facts.in_file[script]
-        return self._facts.of_file.get(file, self._facts.of_all)
+        # A file without which the agent runs no hook of the settings is itself none of them.
+        companions = self._engine.agent.settings.companions
+        files = [file, *(str(companion_path(it, Path(file))) for it in companions)]
+        facts = [self._facts.of_file[path] for path in files if path in self._facts.of_file]
+        return facts[0] if facts else self._facts.of_all
 
     # -- what was seen
 
