@@ -552,6 +552,16 @@ def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
     assert "nothing was checked" in diagnostics["no-hooks"]["message"]
 
 
+def test_settings_whose_only_hook_is_a_mistake_were_checked(project, check):
+    write_settings(project, hooks("true", event="PreToolUze"))
+
+    code, diagnostics = check()
+
+    assert code == 1
+    assert "did you mean 'PreToolUse'?" in diagnostics["unknown-event"]["message"]
+    assert diagnostics["no-hooks"]["message"].startswith("the settings here have no hook that runs")
+
+
 def test_hooks_that_are_all_off_are_configured(project, check, capsys):
     write_settings(project, hooks("true"))
     assert main(["disable", "true", "--project", str(project), "--agent", "claude"]) == 0

@@ -59,8 +59,12 @@ def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
     """
     if engine.definitions or any(file.is_broken for file in engine.hooks.files):
         return
-    if not any(engine.switched_off()):
-        yield diagnose("no-hooks", "no hook is configured here, so that nothing was checked")
+    if any(engine.switched_off()):
+        return
+    text = "no hook is configured here, so that nothing was checked"
+    if engine.hooks.diagnostics:
+        text = "the settings here have no hook that runs; correct what else is reported of them"
+    yield diagnose("no-hooks", text)
 
 
 def same_names(engine: Engine) -> Iterator[Diagnostic]:
