@@ -594,6 +594,55 @@ def test_a_program_that_cannot_start_behind_others_is_found(project, check, comm
 
 
 @pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("/no/bin/anyhook run .claude/hooks/guard.py", "/no/bin/anyhook does not exist"),
+        ("anyhook run --python /no/python .claude/hooks/guard.py", "/no/python does not exist"),
+        (".venv/bin/python .claude/hooks/guard.py", ".venv/bin/python does not exist"),
+    ],
+)
+def test_a_program_that_a_path_names_and_that_is_missing_is_reported(
+    project, check, command, problem
+):
+    script(project, "guard.py", "pass\n")
+    write_settings(project, hooks(command))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert problem in problems["missing-program"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("#!/no/bin/bash\n", "is run by '/no/bin/bash', which does not exist"),
+        ("#!/usr/bin/env no-such-shell\n", "is run by 'no-such-shell', which is not on the PATH"),
+        ("#!/bin/sh\r\n", "has the line ends of Windows"),
+        ("#!/usr/bin/env bash\r\n", "has the line ends of Windows"),
+    ],
+)
+def test_a_script_without_its_interpreter_is_reported(project, check, line, problem):
+    script(project, "guard.sh", f"{line}exit 2\n")
+    write_settings(project, hooks(".claude/hooks/guard.sh"))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert problem in problems["missing-program"]["message"]
+
+
+@pytest.mark.parametrize(
+    "line", ["#!/bin/sh\n", "#! /bin/sh -e\n", "#!/usr/bin/env -S sh -e\n", ""]
+)
+def test_a_script_with_its_interpreter_is_not_reported(project, check, line):
+    script(project, "guard.sh", f"{line}exit 2\n")
+    write_settings(project, hooks(".claude/hooks/guard.sh"))
+
+    assert "missing-program" not in check()[1]
+
+
+@pytest.mark.parametrize(
     "command", ["env PATH=/opt/bin no-such-program", "env true", "timeout 5 sh -c true"]
 )
 def test_a_program_that_may_start_behind_others_is_not_reported(project, check, command):

@@ -22,6 +22,7 @@ from anyhook.manage.evidence import hook_identity, installed_version
 from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
+from anyhook.settings.companions import SHARED_PROGRAM, companion_path, render
 from anyhook.settings.entries import add_definitions
 
 HOOK_FILE = """
@@ -64,7 +65,16 @@ def configure(project, name, command, event="before_tool", **options):
     text = add_definitions(agent, "", str(path), {spec.wire: [definition]})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+    write_companions(agent, path)
     return load(project, name)
+
+
+def write_companions(agent, path):
+    """Write what makes an agent run the hooks of a settings file that a test has written."""
+    for companion in agent.settings.companions:
+        file = companion_path(companion, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(render(companion, (*SHARED_PROGRAM, *companion.command)))
 
 
 def load(project, name, **options):
