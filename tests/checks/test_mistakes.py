@@ -614,6 +614,30 @@ def test_a_program_that_a_path_names_and_that_is_missing_is_reported(
 
 
 @pytest.mark.parametrize(
+    ("condition", "instead"),
+    [
+        ("Bsh(git *)", "Bash(git *)"),
+        ("run_shell_command", "Bash"),
+        ("Writ(src/**)", "Write(src/**)"),
+    ],
+)
+def test_a_condition_on_a_tool_that_the_agent_lacks_is_reported(project, check, condition, instead):
+    write_settings(project, hooks("true", **{"if": condition}))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1, "the hook is broken"
+    assert f"write {instead!r}" in problems["dead-matcher"]["message"]
+
+
+@pytest.mark.parametrize("condition", ["Edit(src/**)", "Task", "Agent", "mcp__db", "lookup_order"])
+def test_a_condition_that_a_call_may_meet_is_not_reported(project, check, condition):
+    write_settings(project, hooks("true", **{"if": condition}))
+
+    assert "dead-matcher" not in check()[1]
+
+
+@pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("#!/no/bin/bash\n", "is run by '/no/bin/bash', which does not exist"),
