@@ -51,6 +51,13 @@ UNSEEN = {
 }
 """Members that are null or empty in every file, to the types of what they may hold."""
 
+MAY_BE_NULL = {
+    "diagnostics[]": frozenset({"file", "line", "column"}),
+    "health[]": frozenset({"line"}),
+    "health": frozenset({"line"}),
+}
+"""Objects to members that are null where a problem has no place, or only a file."""
+
 
 def _read() -> dict[str, list[Any]]:
     """Return the values that each command wrote, by its name."""
@@ -133,8 +140,10 @@ def _rows(command: str, values: list[Any]) -> list[Row]:
 def _member(path: str, types: dict[str, set[str]]) -> str:
     """Return a member with its type; the type `text` is left out, and `?` stands for null."""
     words = re.sub(r"^text\b ?", "", _type_of(path, types))
-    mark = "?" if "" in types[path] else ""
-    return f"`{path.rpartition('.')[2]}`{mark} {words}".strip()
+    owner, _, name = path.rpartition(".")
+    may_be_null = name in MAY_BE_NULL.get(owner.rpartition(".")[2], ())
+    mark = "?" if "" in types[path] or may_be_null else ""
+    return f"`{name}`{mark} {words}".strip()
 
 
 def _title(path: str, command: str) -> str:

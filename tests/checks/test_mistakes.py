@@ -552,6 +552,16 @@ def test_a_check_of_nothing_is_no_success_when_it_is_strict(project, check):
     assert "nothing was checked" in diagnostics["no-hooks"]["message"]
 
 
+def test_settings_whose_only_hook_is_a_mistake_were_checked(project, check):
+    write_settings(project, hooks("true", event="PreToolUze"))
+
+    code, diagnostics = check()
+
+    assert code == 1
+    assert "did you mean 'PreToolUse'?" in diagnostics["unknown-event"]["message"]
+    assert diagnostics["no-hooks"]["message"].startswith("the settings here have no hook that runs")
+
+
 def test_hooks_that_are_all_off_are_configured(project, check, capsys):
     write_settings(project, hooks("true"))
     assert main(["disable", "true", "--project", str(project), "--agent", "claude"]) == 0
@@ -581,6 +591,79 @@ def test_a_program_that_cannot_start_behind_others_is_found(project, check, comm
 
     assert exit_code == 1
     assert code in problems
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("/no/bin/anyhook run .claude/hooks/guard.py", "/no/bin/anyhook does not exist"),
+        ("anyhook run --python /no/python .claude/hooks/guard.py", "/no/python does not exist"),
+        (".venv/bin/python .claude/hooks/guard.py", ".venv/bin/python does not exist"),
+    ],
+)
+def test_a_program_that_a_path_names_and_that_is_missing_is_reported(
+    project, check, command, problem
+):
+    script(project, "guard.py", "pass\n")
+    write_settings(project, hooks(command))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert problem in problems["missing-program"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "instead"),
+    [
+        ("Bsh(git *)", "Bash(git *)"),
+        ("run_shell_command", "Bash"),
+        ("Writ(src/**)", "Write(src/**)"),
+    ],
+)
+def test_a_condition_on_a_tool_that_the_agent_lacks_is_reported(project, check, condition, instead):
+    write_settings(project, hooks("true", **{"if": condition}))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1, "the hook is broken"
+    assert f"write {instead!r}" in problems["dead-matcher"]["message"]
+
+
+@pytest.mark.parametrize("condition", ["Edit(src/**)", "Task", "Agent", "mcp__db", "lookup_order"])
+def test_a_condition_that_a_call_may_meet_is_not_reported(project, check, condition):
+    write_settings(project, hooks("true", **{"if": condition}))
+
+    assert "dead-matcher" not in check()[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("#!/no/bin/bash\n", "is run by '/no/bin/bash', which does not exist"),
+        ("#!/usr/bin/env no-such-shell\n", "is run by 'no-such-shell', which is not on the PATH"),
+        ("#!/bin/sh\r\n", "has the line ends of Windows"),
+        ("#!/usr/bin/env bash\r\n", "has the line ends of Windows"),
+    ],
+)
+def test_a_script_without_its_interpreter_is_reported(project, check, line, problem):
+    script(project, "guard.sh", f"{line}exit 2\n")
+    write_settings(project, hooks(".claude/hooks/guard.sh"))
+
+    exit_code, problems = check()
+
+    assert exit_code == 1
+    assert problem in problems["missing-program"]["message"]
+
+
+@pytest.mark.parametrize(
+    "line", ["#!/bin/sh\n", "#! /bin/sh -e\n", "#!/usr/bin/env -S sh -e\n", ""]
+)
+def test_a_script_with_its_interpreter_is_not_reported(project, check, line):
+    script(project, "guard.sh", f"{line}exit 2\n")
+    write_settings(project, hooks(".claude/hooks/guard.sh"))
+
+    assert "missing-program" not in check()[1]
 
 
 @pytest.mark.parametrize(

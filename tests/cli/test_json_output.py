@@ -122,6 +122,7 @@ COMMANDS = {
 }
 """File to the command line without `--json`."""
 BEFORE = {
+    "check": [TRUST],
     "disable": [TRUST],
     "worker-doctor": [TRUST],
     "enable": [TRUST, ("disable", "guard.py")],

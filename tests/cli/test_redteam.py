@@ -86,6 +86,28 @@ def test_a_hook_that_denies_nothing_known_is_a_problem(run, guard):
 
 
 @pytest.mark.slow
+def test_a_hook_that_fails_on_everything_is_not_one_that_denies_nothing(run, guard):
+    guard.write_text(
+        "from anyhook.authoring import Hooks\n"
+        "hooks = Hooks()\n"
+        "@hooks.before_tool\n"
+        "def check(event):\n"
+        "    raise ValueError('what?')\n"
+    )
+    arguments = ("redteam", "guard.py", "--command", "terraform destroy", *FEW)
+    code, output, _ = run(*arguments)
+    code_of_json, report, _ = run(*arguments, "--json")
+
+    assert code == code_of_json == PROBLEMS
+    assert "terraform destroy is not denied (--command)" in output
+    assert "It failed on 1 of 1 call: ValueError: what?" in output
+    (hook,) = json.loads(report)["hooks"]
+    assert json.loads(report)["ok"] is False
+    assert hook["not_denied"] == [{"of": "terraform destroy", "source": "--command"}]
+    assert "ValueError: what?" in hook["errors"][0]
+
+
+@pytest.mark.slow
 def test_a_line_of_the_user_is_tried(run, guard):
     guard.write_text(TUTORIAL.replace("rm\\s+-rf|git push --force", "^frobnicate all$"))
     code, output, _ = run(

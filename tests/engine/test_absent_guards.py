@@ -340,6 +340,7 @@ class TestHooksAreRequired:
             ({"matcher": "Bsh", **DENY}, "did you mean 'Bash'"),
             ({"matcher": "run_shell_command|Raed", **DENY}, "'Raed' is not a tool of Claude Code"),
             ({"matcher": "mcp__github", **DENY}, "names a server and no tool"),
+            ({"matcher": "Write|Edit(", **DENY}, "'Write|Edit(' is not a tool of Claude Code"),
             ({"hooks": [{"type": "prompt", "prompt": "Is it safe?"}]}, "pass ask=…"),
             ({"hooks": [{"type": "agent", "prompt": "Is it safe?"}]}, "pass ask=…"),
             ({"hooks": [{"type": "mcp_tool", "server": "a", "tool": "b"}]}, "pass mcp=…"),

@@ -220,6 +220,60 @@ class TestDispatch:
         assert len(messages) == 1
         assert "listens to shell, write_file" in messages[0]
 
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("get_weather", {"city": "Rome"}),
+            ("save_file", {"path": "a.txt", "text": "x"}),
+            ("mcp__files__write", {"path": "a.txt", "content": "x"}),
+            ("mcp__box__run", {"command": "ls"}),
+            ("mcp__browser__open", {"url": "https://example.com"}),
+            ("Bash", {"command": "ls"}),
+        ],
+    )
+    def test_a_tool_whose_calls_hook_files_read_or_do_not_guard_is_not_reported(
+        self, load, messages, name, arguments
+    ):
+        hooks = Hooks("guard.py")
+        hooks.before_tool(lambda _event: None)
+        engine = load()
+        hooks.register(engine.engine)
+
+        engine.dispatch(call(name, **arguments))
+
+        assert messages == []
+
+    @pytest.mark.parametrize(
+        ("name", "arguments"),
+        [
+            ("run_command", {"command": "ls"}),
+            ("store", {"path": "a.txt", "text": "x"}),
+            ("mcp__box__run", {"cmd": "ls"}),
+            ("download", {"url": "https://example.com"}),
+        ],
+    )
+    def test_a_tool_whose_calls_hook_files_cannot_read_is_reported(
+        self, load, messages, name, arguments
+    ):
+        hooks = Hooks("guard.py")
+        hooks.before_tool(lambda _event: None)
+        engine = load()
+        hooks.register(engine.engine)
+
+        engine.dispatch(call(name, **arguments))
+
+        (message,) = messages
+        assert f"hooks do not see what tool {name!r} does" in message
+
+    def test_a_function_that_names_the_tool_of_the_program_sees_it(self, load, messages):
+        hooks = Hooks("guard.py")
+        hooks.before_tool("run_command")(lambda _event: deny("no"))
+        engine = load()
+        hooks.register(engine.engine)
+
+        assert engine.dispatch(call("run_command", command="ls")).denied
+        assert messages == []
+
     def test_a_hook_that_is_added_later_applies(self, project, load, messages):
         write_hooks(project, on("Bash"))
         engine = load()

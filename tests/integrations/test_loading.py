@@ -53,6 +53,23 @@ def claude_project(project):
     return project
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ask": "yes"}, "ask is a function, not 'yes'"),
+        ({"on_decision": 7}, "on_decision is a function, not 7"),
+        ({"tools": ["bash"]}, "tools is a dict, like .*, not \\['bash'\\]"),
+        ({"max_continuations": "3"}, "max_continuations is a number, 0 for no limit, not '3'"),
+        ({"max_continuations": -1}, "max_continuations is a number, 0 for no limit, not -1"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_an_error_at_once(claude_project, options, message):
+    engine = Engine.load(claude_project, trust_once=True)
+
+    with pytest.raises(UsageError, match=message):
+        Session(engine, **options)
+
+
 @pytest.mark.parametrize("load", LOADERS.values(), ids=LOADERS)
 class TestEveryIntegration:
     def test_reports_hooks_of_an_untrusted_project(self, load, gemini_project):

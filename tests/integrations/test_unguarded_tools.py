@@ -229,6 +229,51 @@ def test_a_hook_on_every_tool_gives_no_message(run, guard):
     assert trial.messages == []
 
 
+@pytest.fixture
+def hook_file(guard):
+    """Write a guard that asks what a call runs, for every tool; returns the project."""
+    project = guard("*", "python3 guard.py")
+    (project / "guard.py").write_text(
+        "from anyhook.authoring import Hooks, deny\n"
+        "hooks = Hooks()\n"
+        "@hooks.before_tool\n"
+        "def guard(event):\n"
+        "    return deny('no') if event.runs('rm') else None\n"
+        "if __name__ == '__main__':\n"
+        "    hooks.run()\n"
+    )
+    return project
+
+
+@in_every_framework
+def test_a_tool_whose_calls_a_hook_file_cannot_read_is_reported(run, hook_file):
+    trial = Trial()
+
+    live(run, trial, hook_file)
+
+    assert trial.ran == [COMMAND, COMMAND]
+    (message,) = trial.messages
+    name = re.search(r"(mcp__box__)?run_command", message)[0]
+    assert message == (
+        f"warning[unmatched-tool]: hooks do not see what tool '{name}' of this agent does, because "
+        "it is not a tool of Claude Code (guard.py at .claude/settings.json:7); if it is a shell, "
+        f'name it: tools={{"{name}": HostTool("shell", {{"cmd": "command"}})}}'
+    )
+
+
+@in_every_framework
+def test_a_tool_whose_calls_a_required_hook_file_cannot_read_does_not_run(run, hook_file):
+    trial = Trial()
+
+    if run is run_claude_sdk:  # the program gets a denial in place of the error
+        live(run, trial, hook_file, require=True)
+    else:
+        with pytest.raises((RequiredHooksError, RuntimeError), match="'run_command'"):
+            live(run, trial, hook_file, require=True)
+
+    assert trial.ran == []
+
+
 @in_every_framework
 @pytest.mark.parametrize("require", [True, {"before_tool"}])
 def test_a_tool_that_escapes_a_required_guard_does_not_run(run, guard, require):

@@ -22,6 +22,7 @@ from anyhook.manage.evidence import hook_identity, installed_version
 from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
+from anyhook.settings.companions import SHARED_PROGRAM, companion_path, render
 from anyhook.settings.entries import add_definitions
 
 HOOK_FILE = """
@@ -64,7 +65,16 @@ def configure(project, name, command, event="before_tool", **options):
     text = add_definitions(agent, "", str(path), {spec.wire: [definition]})
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
+    write_companions(agent, path)
     return load(project, name)
+
+
+def write_companions(agent, path):
+    """Write what makes an agent run the hooks of a settings file that a test has written."""
+    for companion in agent.settings.companions:
+        file = companion_path(companion, path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(render(companion, (*SHARED_PROGRAM, *companion.command)))
 
 
 def load(project, name, **options):
@@ -531,6 +541,49 @@ def test_a_guard_that_never_denied_is_unknown(here):
     assert hook.evidence.startswith("it ran 4 times since ")
     assert hook.evidence.endswith(" and decided nothing")
     assert hook.settle == "anyhook probe --agent claude"
+
+
+@pytest.mark.parametrize(
+    ("event", "settle"),
+    [
+        ("notification", "anyhook history record on --agent claude --tap"),
+        ("subagent_stop", "anyhook probe --agent claude"),
+        ("after_agent", "anyhook probe --agent claude"),
+    ],
+)
+def test_what_would_settle_it_reaches_the_event(here, event, settle):
+    configure(here, "claude", "true", event)
+
+    hook = only(here, "claude")
+
+    assert (hook.word, hook.settle) == (HealthWord.UNKNOWN, settle)
+
+
+def test_no_command_settles_whether_a_hook_of_another_type_works(here):
+    path = here / ".claude" / "settings.json"
+    path.parent.mkdir()
+    handler = {"type": "http", "url": "http://127.0.0.1:9/"}
+    path.write_text(json.dumps({"hooks": {"PreToolUse": [{"hooks": [handler]}]}}))
+
+    hook = only(here, "claude")
+
+    assert (hook.word, hook.settle) == (HealthWord.UNKNOWN, "")
+    assert hook.evidence.endswith("; a probe does not run hooks of type http")
+
+
+@pytest.mark.parametrize(("text", "problem"), [("", "is missing"), ("//", "was edited")])
+def test_a_hook_that_its_agent_never_starts_is_broken(here, run, text, problem):
+    (here / "guard.py").write_text(HOOK_FILE)
+    assert run("add", "guard.py", "--agent", "opencode", "--yes")[0] == 0
+    plugin = here / ".opencode" / "plugins" / "anyhook.js"
+    plugin.unlink()
+    if text:
+        plugin.write_text(text)
+
+    hook = only(here, "opencode")
+
+    assert hook.word is HealthWord.BROKEN
+    assert problem in hook.evidence
 
 
 def test_what_was_seen_of_another_content_is_old(here):

@@ -24,7 +24,7 @@ from anyhook.page.live import Live
 from anyhook.page.page import Page
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions
-from tests.manage.test_health import DENY, configure, fire, load, script
+from tests.manage.test_health import DENY, configure, fire, load, script, write_companions
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -83,6 +83,7 @@ def agent(request, here, run):
     def add(*definitions):
         text = path.read_text() if path.exists() else ""
         path.write_text(add_definitions(agent, text, str(path), {spec.wire: [*definitions]}))
+        write_companions(agent, path)
         assert run("trust", "--agent", agent.name, "--yes")[0] == 0
 
     add(_definition(agent, [good], shell))
@@ -250,6 +251,7 @@ def test_none_that_can_work_is_called_broken(here, name):
     definition = _definition(agent, WORKING, agent.vocabulary.name("shell"))
     wire = agent.by_canonical["before_tool"].wire
     path.write_text(add_definitions(agent, "", str(path), {wire: [definition]}))
+    write_companions(agent, path)
 
     hooks = anyhook.health(load(here, name)).hooks
 

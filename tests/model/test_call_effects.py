@@ -350,6 +350,13 @@ def test_the_directory_of_the_call_counts():
     assert event.deletes("src/a").certain
 
 
+def test_a_relative_directory_of_the_event_is_a_place_like_any_other():
+    event = shell("git reset --hard").replace(cwd=".")
+
+    assert answer(event.writes(".")) == "yes"
+    assert answer(event.deletes(".")) == "no"
+
+
 def test_sentences_leave_an_event_as_it_is():
     event = shell("rm a")
     assert event.deletes("a")

@@ -452,6 +452,28 @@ def test_hooks_of_an_untrusted_project_do_not_run_and_that_is_reported(world):
     assert "was not run, because the project is not trusted" in written
 
 
+def test_a_hook_that_several_agents_read_counts_once_and_its_trust_is_shown(tmp_path):
+    claude = World(tmp_path, agent="claude")
+    hook = {"type": "command", "command": "true"}
+    claude.settings("project", {"hooks": {"PreToolUse": [{"hooks": [hook, hook]}]}})
+    process = start("--project", claude.project, "--port", 0)
+    lines = [process.stdout.readline() for _ in range(2)]
+    process.terminate()
+    _, err = process.communicate(timeout=30)
+
+    assert "with 2 hooks." in lines[0]
+    assert lines[1] == "Not trusted, and not run: 2 hooks; review with: anyhook trust\n"
+    assert "other-agent" not in err
+
+
+def test_an_event_without_a_name_is_an_error_that_names_the_members(hook_file):
+    with serving(hook_file()) as server:
+        reply = server.client.post(server.url, json={"session_id": "s"})
+
+    assert reply.status_code == 422
+    assert "recognized: event or hook or hook_event_name must name an event" in reply.text
+
+
 def test_files_and_settings_decide_together(world, hook_file):
     world.settings("user", gemini_settings(denying("a", "settings")))
     with serving(hook_file(), "--project", world.project) as server:

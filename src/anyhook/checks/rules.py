@@ -56,6 +56,7 @@ def check_scripts(hook: CheckedHook) -> Iterator[Diagnostic]:
 
 
 HOOK_RULES = (
+    settings.dead_conditions,
     settings.cannot_start,
     settings.unquoted_paths,
     settings.scripts_of_projects,

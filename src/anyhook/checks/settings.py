@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyhook.agents import NAMES, get_agent
 from anyhook.agents.spec.settings import LONG_TIMEOUT
+from anyhook.agents.tool_names import suggest_tool
 from anyhook.authoring.inspect import scan
 from anyhook.checks.interpreters import check_shell
 from anyhook.checks.started_scripts import find_starts, started_paths
@@ -18,6 +19,7 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
+from anyhook.model.tools import MCP_PREFIX
 from anyhook.settings.companions import State, find_companion
 from anyhook.shell.path_variables import unquoted_variables
 from anyhook.shell.programs import KEYWORDS, POSIX_SHELLS, base_name
@@ -62,8 +64,12 @@ def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
     """
     if engine.definitions or any(file.is_broken for file in engine.hooks.files):
         return
-    if not any(engine.switched_off()):
-        yield diagnose("no-hooks", "no hook is configured here, so that nothing was checked")
+    if any(engine.switched_off()):
+        return
+    text = "no hook is configured here, so that nothing was checked"
+    if engine.hooks.diagnostics:
+        text = "the settings here have no hook that runs; correct what else is reported of them"
+    yield diagnose("no-hooks", text)
 
 
 def same_names(engine: Engine) -> Iterator[Diagnostic]:
@@ -88,6 +94,29 @@ def dead_matchers(engine: Engine, definition: HookDefinition) -> Iterator[Diagno
     problem = check_matcher(form, spec, definition, engine.guard.may_match)
     if problem is not None:
         yield problem
+
+
+def dead_conditions(hook: CheckedHook) -> Iterator[Diagnostic]:
+    """Report a condition on a tool that the agent does not have: the hook never runs.
+
+    A host may have tools of its own, so only what nearly is a tool of the agent, or one of another
+    agent, is reported.
+    """
+    agent, spec, text = hook.form, hook.spec, hook.handler.condition
+    if text is None or not spec.supports_conditions:
+        return
+    from anyhook.matching.conditions import compile_condition
+
+    condition = compile_condition(text)
+    tool = condition.tool
+    if condition.problem is not None or "*" in tool or tool.startswith(MCP_PREFIX):
+        return
+    names = {name for own in agent.tools for name in agent.match_names(spec, own)}
+    suggestion = None if tool in names else suggest_tool(agent, tool)
+    if suggestion is not None:
+        rule = f"{suggestion}{text.strip().removeprefix(tool)}"
+        problem = f"{tool!r} in its condition {text!r} is not a tool of {agent.title}"
+        yield hook.diagnose("dead-matcher", f"{problem}, so it never runs; write {rule!r}")
 
 
 def cannot_start(hook: CheckedHook) -> Iterator[Diagnostic]:

@@ -31,11 +31,12 @@ from anyhook.redteam.search import Attempt, Escape, Progress, Search, totals
 from anyhook.redteam.spellings import BY_NAME, CLASSES, sentence_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
     from anyhook.history.store import History
+    from anyhook.redteam.plain import Plain
 
 FAIL_ON = "escape"
 
@@ -114,8 +115,13 @@ def redteam(
         reports.append(_Report.of(guard, result, reasons))
         if not result.is_complete:
             break
+    guards = [report for report in reports if report.attempt.denied]
+    # Among all hooks of the settings there are some that are not guards.
+    is_missing = not guards
+    if hooks:
+        is_missing = len(guards) < len(reports)
     if as_json:
-        print_json(_json(reports, chosen.untrusted, seed))
+        print_json(_json(reports, chosen.untrusted, seed, is_missing=is_missing))
     else:
         for report in reports:
             _print_report(console(), report, shell)
@@ -125,11 +131,6 @@ def redteam(
     if any(not report.attempt.is_complete for report in reports):
         return INTERRUPTED
     has_escape = any(report.escapes for report in reports)
-    guards = [report for report in reports if report.attempt.denied]
-    # Among all hooks of the settings there are some that are not guards.
-    is_missing = not guards
-    if hooks:
-        is_missing = len(guards) < len(reports)
     return PROBLEMS if is_missing or (fail_on and has_escape) else OK
 
 
@@ -192,6 +193,12 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     title = printable(report.guard.title)
     if not result.denied:
         out.print(Text(f"{title} denies nothing that is known.", CAUTION))
+        _print_not_denied(out, result)
+        if result.errors:
+            tried = count_of(len(result.not_denied), "call")
+            why = shorten(printable(result.errors[0]))
+            out.print(Text(f"  It failed on {len(result.errors)} of {tried}: {why}", BAD))
+            return
         out.print(
             "  Give what it denies: --command LINE, --cases FILE, or examples in the hook file."
         )
@@ -201,10 +208,7 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
     out.print(Text(title, "bold"), Text(f"denies {denied}, with {sums['tried']:,} spellings"))
     for plain in result.denied:
         out.print(Text(f"  {shorten(printable(plain.text))}  ({printable(plain.source)})"))
-    for plain in result.not_denied:
-        if plain.source != "typical":
-            text = f"  {shorten(printable(plain.text))} is not denied ({printable(plain.source)})"
-            out.print(Text(text, CAUTION))
+    _print_not_denied(out, result)
     proof = f"proved equal in {shell}" if result.can_prove else "not proved: no namespaces here"
     out.print(
         f"  {sums['denied']:,} denied, {sums['asked']:,} asked, {len(report.escapes):,} escapes "
@@ -221,6 +225,18 @@ def _print_report(out: Console, report: _Report, shell: str) -> None:
         out.print(Text(f"  {text}", CAUTION))
     for why, count in Counter(reason for _, reason in report.accepted).items():
         out.print(Text(f"  {count_of(count, 'escape')} accepted: {printable(why)}", QUIET))
+
+
+def _print_not_denied(out: Console, result: Attempt) -> None:
+    """Print what the user expects to be denied and is not."""
+    for plain in _expected(result):
+        text = f"  {shorten(printable(plain.text))} is not denied ({printable(plain.source)})"
+        out.print(Text(text, CAUTION))
+
+
+def _expected(result: Attempt) -> list[Plain]:
+    """Return what the user expects to be denied and is not; typical lines are only tried."""
+    return [plain for plain in result.not_denied if plain.source != "typical"]
 
 
 def _print_escapes(out: Console, report: _Report) -> None:
@@ -268,7 +284,9 @@ def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
 # -- for programs
 
 
-def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> dict[str, Any]:
+def _json(
+    reports: Sequence[_Report], untrusted: Sequence[str], seed: int, *, is_missing: bool
+) -> dict[str, Any]:
     hooks = []
     escapes: list[dict[str, Any]] = []
     accepted: list[dict[str, Any]] = []
@@ -285,20 +303,26 @@ def _json(reports: Sequence[_Report], untrusted: Sequence[str], seed: int) -> di
             {
                 "hook": report.guard.title,
                 "agent": report.guard.agent,
-                "denies": [{"of": plain.text, "source": plain.source} for plain in result.denied],
+                "denies": _plain_json(result.denied),
+                "not_denied": _plain_json(_expected(result)),
+                "errors": result.errors,
                 "classes": classes,
                 "failures": dict(result.failures),
                 "complete": result.is_complete,
             }
         )
     return {
-        "ok": not escapes,
+        "ok": not escapes and not is_missing,
         "seed": seed,
         "escapes": escapes,
         "accepted": accepted,
         "hooks": hooks,
         "untrusted": list(untrusted),
     }
+
+
+def _plain_json(plains: Iterable[Plain]) -> list[dict[str, str]]:
+    return [{"of": plain.text, "source": plain.source} for plain in plains]
 
 
 def _escape_json(escape: Escape) -> dict[str, Any]:

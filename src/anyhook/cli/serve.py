@@ -17,7 +17,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.atomic_write import replace_file
 from anyhook.cli import OK
-from anyhook.cli.colors import HEADING
+from anyhook.cli.colors import CAUTION, HEADING
 from anyhook.cli.options import HERE, AsJson, Otel, Project, extra_required, open_telemetry
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import print_settings_problems
@@ -174,8 +174,13 @@ def _show(responder: Responder, address: Address, *, is_guarded: bool) -> None:
     hooks = count_of(responder.hooks, "hook")
     head = Text.assemble("Listening on ", (address.url, HEADING), f" with {hooks}.")
     out.print(head, soft_wrap=True)
-    for engine in responder.engines.values():
-        print_settings_problems(out, engine.diagnostics, engine.project_dir)
+    if responder.withheld:
+        count = count_of(responder.withheld, "hook")
+        text = f"Not trusted, and not run: {count}; review with: anyhook trust"
+        out.print(text, style=CAUTION, soft_wrap=True)
+    engines = responder.engines.values()
+    problems = dict.fromkeys(problem for engine in engines for problem in engine.diagnostics)
+    print_settings_problems(out, problems, next(iter(engines)).project_dir)
     for name in responder.engines:
         agent = get_agent(name)
         if KIND in agent.settings.handler_types:

@@ -23,6 +23,9 @@ _PERMISSION_RULE = re.compile(r"\s*\w+\s*\(.*\)\s*", re.DOTALL)
 _WORDS = re.compile(r"[\w|]+")
 """A pattern of words, which is fast to evaluate, so a project that is not trusted may have it."""
 
+_TOOL_NAME = re.compile(r"[\w.:/-]+")
+"""What the name of a tool may be, in any host."""
+
 
 def check_matcher(
     agent: AgentSpec,
@@ -97,6 +100,9 @@ def _covers_nothing(agent: AgentSpec, spec: EventSpec, matcher: Matcher) -> bool
     if agent.tool_prefix:
         prefixes.append(agent.tool_prefix)
     for name in names:
+        # A pattern that does not compile matches its own text.
+        if not _TOOL_NAME.fullmatch(name):
+            continue
         if _can_occur(agent, spec, name, agent.tools):
             return False
         # Others may be names of a host's own tools.

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from anyhook.trust.scripts import named_files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
-    from anyhook.engine.engine import Engine
+    from anyhook.engine.guard import TrustGuard
     from anyhook.model.definitions import HandlerSpec
 
 
-def path_variables(engine: Engine) -> dict[str, str]:
+class FilesSource(Protocol):
+    """What starts the hooks: an `Engine`."""
+
+    project_dir: Path
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables of the host."""
+
+    @property
+    def guard(self) -> TrustGuard:
+        """Knows the variables of paths."""
+
+
+def path_variables(engine: FilesSource) -> dict[str, str]:
     """Return the variables that the commands of an engine's hooks may name paths with."""
     return {**engine.environ, **engine.guard.variables()}
 
 
-def files_of(engine: Engine, handler: HandlerSpec) -> list[Path]:
+def files_of(engine: FilesSource, handler: HandlerSpec) -> list[Path]:
     """List the files that a hook's command names."""
     variables = {**path_variables(engine), **handler.variables}
     return named_files(handler, engine.project_dir, variables)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
@@ -18,11 +20,10 @@ from anyhook.shell.programs import BUILTINS, base_name, find_shell
 from anyhook.shell.runners import WRAPPERS
 from anyhook.shell.words import split_tokens
 from anyhook.trust.scripts import missing_scripts, program
-from anyhook.worker.commands import PROGRAM
+from anyhook.worker.commands import PROGRAM, read_command, read_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
-    from pathlib import Path
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec
@@ -33,6 +34,10 @@ _SAME_PATH = WRAPPERS - frozenset(
 """Wrappers that look for a program on the `PATH` that they inherit."""
 _FUNCTION = expression(r"\s*[\w-]+[ \t]*\([ \t]*\)")
 """The definition of a function at the beginning of a command line."""
+
+_NAME = re.compile(r"[\w.+-]+")
+MAX_SHEBANG = 256
+"""Bytes of a first line that the system reads."""
 
 
 def check_start(
@@ -57,7 +62,8 @@ def check_start(
     first = program(handler, project, variables)
     if first in WRAPPERS and handler.command is not None:
         first = _behind_wrappers(handler, project, variables) or first
-    for path in missing_scripts(handler, project, variables):
+    missing = missing_scripts(handler, project, variables)
+    for path in missing:
         # A bare `x.py` is looked for on the PATH.
         if not isinstance(first, str) or path.name != first:
             yield _about(handler, "missing-script", _explain_missing(path))
@@ -70,9 +76,53 @@ def check_start(
             if first == PROGRAM[0]:
                 text += "; install it where the agent finds it: pipx install anyhook"
             yield _about(handler, "missing-program", text)
-    elif first is not None and first.is_file() and not os.access(first, os.X_OK):
-        text = f"{first} may not be executed; run: {shlex.join(('chmod', '+x', str(first)))}"
+    elif first is not None and first not in missing:
+        yield from _check_file(handler, first, env)
+    python = Path(_python_of_worker(handler))
+    if python.is_absolute() and not os.path.exists(python):  # noqa: PTH110 - as in `_check_file`
+        yield _about(handler, "missing-program", _explain_missing(python))
+
+
+def _check_file(handler: HandlerSpec, file: Path, env: Mapping[str, str]) -> Iterator[Diagnostic]:
+    """Report what keeps a program that is named by its path from being started."""
+    if not os.path.exists(file):  # noqa: PTH110 - `Path.exists` raises where it may not look
+        yield _about(handler, "missing-program", _explain_missing(file))
+    elif file.is_file() and not os.access(file, os.X_OK):
+        text = f"{file} may not be executed; run: {shlex.join(('chmod', '+x', str(file)))}"
         yield _about(handler, "not-executable", text)
+    elif file.is_file():
+        problem = _missing_interpreter(file, env)
+        if problem is not None:
+            yield _about(handler, "missing-program", problem)
+
+
+def _python_of_worker(handler: HandlerSpec) -> str:
+    """Return the interpreter that a command names for a hook file; empty for none."""
+    command = read_command(handler.argv) if handler.argv else read_line(handler.command or "")
+    return (command.python or "") if command is not None else ""
+
+
+def _missing_interpreter(script: Path, env: Mapping[str, str]) -> str | None:
+    """Return why the system finds no interpreter for a script; `None` if it does."""
+    try:
+        with script.open("rb") as file:
+            line = os.fsdecode(file.readline(MAX_SHEBANG))
+    except OSError:
+        return None
+    if not line.startswith("#!"):
+        return None
+    interpreter, _, argument = line[2:].rstrip("\n").strip(" \t").partition(" ")
+    if argument.startswith("-"):
+        return None
+    if line.endswith("\r\n"):
+        text = "has the line ends of Windows, with which the system finds no interpreter"
+        return f"{script} {text}; save it with those of Unix"
+    is_name = base_name(interpreter) == "env" and _NAME.fullmatch(argument)
+    if is_name and find_program(argument, env) is None:
+        return f"{script} is run by {argument!r}, which is not on the PATH"
+    if interpreter.startswith("/") and not Path(interpreter).exists():
+        return f"{script} is run by {interpreter!r}, which does not exist"
+    return None
 
 
 def _explain_missing(path: Path) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anyhook.agents.tool_names import counterpart_tool
+from anyhook.model.call_effects import CallEffects, runs_command
 from anyhook.model.record import EMPTY, Record
 from anyhook.model.suggest import fold
-from anyhook.model.tools import MCP_PREFIX, TOOLS
+from anyhook.model.tools import MCP_PREFIX, TOOLS, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -63,6 +64,20 @@ class ToolKind(Record, kw_only=False):
             pairs = ", ".join(f'"{own}": "{main}"' for own, main in self.renamed.items())
             value = f"HostTool({value}, {{{pairs}}})"
         return f'tools={{"{name}": {value}}}'
+
+    def is_read(self, name: str, arguments: Collection[str]) -> bool:
+        """Return whether hook files see what a tool of this kind does that is not of the agent.
+
+        Args:
+            name: Its canonical name, which may be `mcp__SERVER__TOOL`.
+            arguments: The names of its arguments.
+        """
+        call = ToolCall(tool=name, arguments=dict.fromkeys(arguments, "x"))
+        if self.tool == "shell":
+            return runs_command(call)
+        effects = CallEffects(call, (), directory="/", home=None)
+        kind = "reads" if self.tool == "read_file" else "writes"
+        return bool(effects.does(kind, ["/**"], ()))
 
 
 def find_kind(agent: AgentSpec, name: str, arguments: Collection[str]) -> ToolKind | None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from anyhook.agents.tool_names import counterpart_tool
 from anyhook.authoring.functions import matches_any
-from anyhook.engine.tool_kinds import ToolKind, find_kind, match_arguments
+from anyhook.authoring.inspect import scan
+from anyhook.engine.hook_files import files_of
+from anyhook.engine.tool_kinds import DEEDS, ToolKind, find_kind, match_arguments
 from anyhook.errors import RequiredHooksError
 from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import MATCH_ALL
@@ -44,6 +46,10 @@ class HookSource(Protocol):
     required: bool | frozenset[str]
     project_dir: Path
     hooks: HookSet
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables of the host."""
 
     @property
     def definitions(self) -> tuple[HookDefinition, ...]:
@@ -148,8 +154,10 @@ class UnmatchedTools:
         problem = self._find_foreign_matcher(events, tool)
         if problem is not None:
             return problem
-        if self._is_matched(events, tool.shown_name):
-            return self._find_unread_argument(tool)
+        is_matched = self._is_matched(events, tool.shown_name)
+        problem = self._find_unread_argument(tool) if is_matched else None
+        if problem is not None:
+            return problem
         agent = self._engine.agent
         is_own_name = tool.shown_name in agent.tools
         is_own_name |= tool.shown_name in agent.vocabulary.canonical
@@ -158,6 +166,8 @@ class UnmatchedTools:
         if is_own_name or is_declared:
             return None
         kind = find_kind(agent, tool.name, tool.arguments)
+        if is_matched:
+            return self._find_unread_call(events, tool, kind)
         is_escape = kind is not None and self._guards_kind(events, kind)
         # A server's tools are many, and most of them do what no tool of the agent does.
         if tool.canonical.startswith(MCP_PREFIX) and not is_escape:
@@ -199,20 +209,60 @@ class UnmatchedTools:
         )
         return _Problem(diagnose("unmatched-tool", text), is_escape=True)
 
+    def _find_unread_call(
+        self, events: Collection[str], tool: ProgramTool, kind: ToolKind | None
+    ) -> _Problem | None:
+        """Return the problem of a tool whose calls hook files get, but cannot read.
+
+        `event.commands` and its like read calls of tools that the agent has. A guard that asks them
+        runs on a tool `run_command` of the program, and lets everything pass.
+        """
+        if kind is None or kind.tool not in DEEDS:
+            return None
+        # Many tools of servers take a URL, and what they do with it is their own affair.
+        is_of_web_server = tool.canonical.startswith(MCP_PREFIX) and kind.tool == "web_fetch"
+        if is_of_web_server or kind.is_read(tool.canonical, tool.arguments):
+            return None
+        names = [
+            f"{handler.label} at {printable(str(self._shown_place(handler)))}"
+            for handler in self._handlers_for(events, tool.shown_name)
+            if self._reads_every_tool(events, handler)
+        ]
+        if not names:
+            return None
+        owner = " of this agent" if tool.has_options else ""
+        text = (
+            f"hooks do not see what tool {printable(tool.name)!r}{owner} does, because it is not a "
+            f"tool of {self._engine.agent.title} ({first_names(names)}); {self._remedy(tool, kind)}"
+        )
+        return _Problem(diagnose("unmatched-tool", text), is_escape=True)
+
+    def _reads_every_tool(self, events: Collection[str], handler: HandlerSpec) -> bool:
+        """Return whether a hook is a hook file with a function that names no tools."""
+        if handler.hook_file:
+            return not _subjects_of(handler)
+        uses = [use for path in files_of(self._engine, handler) for use in scan(path)]
+        return any(use.event in events and not use.subjects for use in uses)
+
     def _describe(self, events: Collection[str], tool: ProgramTool) -> str:
         texts: dict[str, None] = {}
         for definition, handler in self._hooks_on(events):
             matchers = [definition.matcher, handler.matcher]
             patterns = [text for text in matchers if text is not None and text not in MATCH_ALL]
             patterns += _subjects_of(handler)
-            place, project = handler.place, self._engine.project_dir
-            if Path(place.file).is_relative_to(project):
-                place = Place(Path(place.file).relative_to(project).as_posix(), place.line)
+            place = self._shown_place(handler)
             listens_to = printable(", ".join(patterns) or "every tool")
             texts[f"{handler.label} at {printable(str(place))} listens to {listens_to}"] = None
         hooks = first_names(list(texts))
         owner = " of this agent" if tool.has_options else ""
         return f"tool {printable(tool.name)!r}{owner} is one that no hook applies to ({hooks})"
+
+    def _shown_place(self, handler: HandlerSpec) -> Place:
+        """Return where a hook is defined, from the directory of the project if it is inside."""
+        place, project = handler.place, self._engine.project_dir
+        if not Path(place.file).is_relative_to(project):
+            return place
+        return Place(Path(place.file).relative_to(project).as_posix(), place.line)
 
     def _remedy(self, tool: ProgramTool, kind: ToolKind | None) -> str:
         agent = self._engine.agent
@@ -264,6 +314,10 @@ class UnmatchedTools:
 
     def _is_matched(self, events: Collection[str], shown_name: str) -> bool:
         """Return whether a hook on one of the events applies to a tool."""
+        return next(self._handlers_for(events, shown_name), None) is not None
+
+    def _handlers_for(self, events: Collection[str], shown_name: str) -> Iterator[HandlerSpec]:
+        """Yield the hooks on some events that apply to a tool."""
         names = self._engine.agent.vocabulary.all_names(shown_name)
         for event in events:
             plan = self._engine.plan_for(self._engine.rules, event, shown_name)
@@ -271,8 +325,7 @@ class UnmatchedTools:
                 subjects = _subjects_of(handler)
                 covers = not subjects or any(matches_any(pattern, names) for pattern in subjects)
                 if covers and self._counts(handler):
-                    return True
-        return False
+                    yield handler
 
 
 def _subjects_of(handler: HandlerSpec) -> Collection[str]:

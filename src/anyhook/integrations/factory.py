@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from anyhook.engine.engine import Engine
 from anyhook.integrations.host_tools import HostTools
-from anyhook.integrations.options import SessionOptions, check_names
+from anyhook.integrations.options import SessionOptions, check_options
 from anyhook.integrations.session import Session
 from anyhook.model.diagnostics import Severity
 
@@ -76,7 +76,7 @@ class SessionFactory:
     """
 
     def __init__(self, engine: Engine, framework: Framework, options: SessionOptions) -> None:
-        check_names(options, SessionOptions)
+        check_options(options, SessionOptions)
         HostTools(engine.agent, options.get("tools"))  # a mistake in it is an error at once
         self.engine = engine
         self._framework = framework

@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
 from anyhook.engine.options import EngineOptions
+from anyhook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from anyhook.integrations.host_tools import HostTool
@@ -56,12 +58,25 @@ class LoadOptions(SessionOptions, EngineOptions, total=False):
     """The options of `load`: those of sessions (`SessionOptions`) and of the engine."""
 
 
-def check_names(options: Mapping[str, object], known: type) -> None:
+def check_options(options: Mapping[str, object], known: type) -> None:
     """Check the names of options against a `TypedDict`, as Python does it for keyword arguments.
+
+    The values that are used late are checked, too: a mistake should not end a conversation.
 
     Raises:
         TypeError: For an option that does not exist.
+        UsageError: For a value of the wrong type.
     """
     unknown = options.keys() - known.__annotations__.keys()
     if unknown:
         raise TypeError(f"unexpected keyword argument: {', '.join(sorted(unknown))}")
+    for name in ("ask", "on_message", "on_decision"):
+        function = options.get(name)
+        if function is not None and not callable(function):
+            raise UsageError(f"{name} is a function, not {function!r}")
+    tools = options.get("tools")
+    if tools is not None and not isinstance(tools, Mapping):
+        raise UsageError(f"tools is a dict, like tools={{'run_command': 'shell'}}, not {tools!r}")
+    limit = options.get("max_continuations", 0)
+    if not isinstance(limit, int) or limit < 0:
+        raise UsageError(f"max_continuations is a number, 0 for no limit, not {limit!r}")

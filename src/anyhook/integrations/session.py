@@ -19,7 +19,7 @@ from anyhook.engine.messages import MessageChannel
 from anyhook.integrations.dispatch import EventDispatcher
 from anyhook.integrations.framework import UNLIMITED, problems_at_start, require_events
 from anyhook.integrations.host_tools import HostTools, text_of
-from anyhook.integrations.options import SessionOptions, check_names
+from anyhook.integrations.options import SessionOptions, check_options
 from anyhook.integrations.results import (
     ModelCall,
     ModelReply,
@@ -97,7 +97,7 @@ class Session:
         reported: set[str] | None = None,
         **options: Unpack[SessionOptions],
     ) -> None:
-        check_names(options, SessionOptions)
+        check_options(options, SessionOptions)
         self.engine = engine
         self.tools = HostTools(engine.agent, options.get("tools"))
         self.messages = MessageChannel(options.get("on_message") or engine.messages.on_message)

@@ -27,6 +27,7 @@ from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
 from anyhook.model.record import Record
+from anyhook.settings.companions import companion_path
 from anyhook.settings.detect import trust_command
 from anyhook.trust.native import RUNNING, native_states
 
@@ -291,7 +292,11 @@ class _Judge:
         for script in scripts:
             if script in self._facts.in_file:
                 return self._facts.in_file[script]
-        return self._facts.of_file.get(file, self._facts.of_all)
+        # A file without which the agent runs no hook of the settings is itself none of them.
+        companions = self._engine.agent.settings.companions
+        files = [file, *(str(companion_path(it, Path(file))) for it in companions)]
+        facts = [self._facts.of_file[path] for path in files if path in self._facts.of_file]
+        return facts[0] if facts else self._facts.of_all
 
     # -- what was seen
 
@@ -323,10 +328,11 @@ class _Judge:
         self, row: HookRow, evidence: str, old: tuple[str, ...] = (), *, can_test_file: bool = True
     ) -> HookHealth:
         """Return that nothing shows whether a hook works, with the command line that settles it."""
-        agent = self._engine.agent.name
-        settle = "anyhook test --init"
-        if get_program(agent) is not None:
-            settle = f"anyhook probe --agent {agent}"
+        handler = row.handler
+        if handler.kind != "command":
+            text = f"{evidence}; a probe does not run hooks of type {handler.kind}"
+            return HookHealth(row, HealthWord.UNKNOWN, text, handler.place, old=old)
+        settle = self._way_to_try(row)
         hook = self._hooks.get(id(row.handler))
         files = hook.files() if hook is not None and can_test_file else ()
         for path in files:
@@ -335,7 +341,20 @@ class _Judge:
                 name = os.path.relpath(path) if is_inside else str(path)
                 settle = f"anyhook test {shlex.quote(name)}"
                 break
-        return HookHealth(row, HealthWord.UNKNOWN, evidence, row.handler.place, settle, old)
+        return HookHealth(row, HealthWord.UNKNOWN, evidence, handler.place, settle, old)
+
+    def _way_to_try(self, row: HookRow) -> str:
+        """Return the command line after which the agent has run a command, or will have."""
+        agent = self._engine.agent
+        program = get_program(agent.name)
+        if program is None:
+            return "anyhook test --init"
+        event = row.definition.event
+        spec = agent.form(row.definition.form).by_canonical[event]
+        is_probed = spec.subject == "tool_name" or event in program.events
+        if is_probed or event in program.subagent_events:
+            return f"anyhook probe --agent {agent.name}"
+        return f"anyhook history record on --agent {agent.name} --tap"
 
 
 def _broken_by(evidence: Evidence) -> str:

@@ -296,7 +296,8 @@ def read_accepted(path: Path) -> list[Accepted]:
             raise UsageError(f"{path}: entry {number} is malformed: {', '.join(wrong)}; {example}")
         if not entry.get("reason", "").strip() or len(entry) == 1:
             raise UsageError(
-                f"{path}: entry {number} needs a reason, and one of class, of, command; {example}"
+                f"{path}: entry {number} needs a reason, and one of class, of, command, hook; "
+                f"{example}"
             )
         reason = entry.pop("reason")
         accepted.append(Accepted(reason, tuple(sorted(entry.items()))))

@@ -89,7 +89,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         WARNING,
         "a matcher that can take for ever; where it may, it counts as a match",
     ),
-    "dead-matcher": (WARNING, "a matcher that matches none of the agent's tools or values"),
+    "dead-matcher": (WARNING, "a matcher or `if` that matches none of the agent's tools or values"),
     "ignored-matcher": (INFO, "a matcher on an event that has nothing to match"),
     "duplicate-hook": (INFO, "the same handler is configured more than once"),
     "legacy-place": (INFO, "a switch stands where older releases kept it"),

@@ -75,6 +75,8 @@ class Attempt:
     """What it stops in the plain form."""
     not_denied: list[Plain] = field(default_factory=list)
     """What it was expected to stop and does not."""
+    errors: list[str] = field(default_factory=list)
+    """Why it failed on some of these."""
     classes: dict[str, ClassResult] = field(default_factory=dict)
     """Name of a class to what came of it."""
     failures: dict[str, str] = field(default_factory=dict)
@@ -147,6 +149,8 @@ class Search:
             for plain, answer in zip(asked, self._asker.ask(questions), strict=True):
                 plains_here = result.denied if answer.is_stopped else result.not_denied
                 plains_here.append(plain)
+                if answer.error and not answer.is_stopped:
+                    result.errors.append(answer.error)
             if "list of words" in self._classes:
                 _try_wrong_values(self._asker, result)
             self._ask_variants()

@@ -25,6 +25,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.record import replace
 from anyhook.model.status import TROUBLE, WITHOUT_ANSWER
 from anyhook.settings.sources import Location
+from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
     import os
@@ -91,6 +92,8 @@ class Responder:
         for name in [agent] if agent else AGENTS:
             if project is None:
                 engine = _engine_without_settings(name)
+            elif agent is None:
+                engine = _engine_of_project(project, name, trust_once=trust_once, environ=environ)
             else:
                 engine = Engine.load(
                     project, agent=name, trust_once=trust_once, environ=environ, watch=True
@@ -118,7 +121,17 @@ class Responder:
     def hooks(self) -> int:
         """Number of hooks: functions, and handlers in settings."""
         functions = sum(len(file.hooks.functions) for file in self._files)
-        return functions + len([*self._handlers_of_settings()])
+        # Several agents read one settings file.
+        return functions + len({_key_of(handler) for handler in self._handlers_of_settings()})
+
+    @property
+    def withheld(self) -> int:
+        """Number of handlers in settings that do not run because they are not trusted."""
+        withheld: set[object] = set()
+        for engine in self.engines.values():
+            handlers = handlers_of(engine.hooks.definitions)
+            withheld.update(_key_of(it) for it in handlers if engine.guard.withhold(it))
+        return len(withheld)
 
     def _handlers_of_settings(self) -> Iterator[HandlerSpec]:
         for engine in self.engines.values():
@@ -169,7 +182,8 @@ class Responder:
         # Without an environment: this one is the server's, not the agent's.
         name = self._agent_name or recognize(payload, {})
         if name is None:
-            keys = " or ".join(sorted({get_agent(name).event_key for name in self.engines}))
+            event_keys = {get_agent(name).event_key for name in self.engines}
+            keys = " or ".join(sorted(filter(None, event_keys)))  # Copilot CLI sends no name
             raise EventError(
                 f"the agent that sent this event cannot be recognized: {keys} must name an event "
                 f"of {', '.join(self.engines)}; start a server for one agent with --agent"
@@ -264,6 +278,31 @@ def _engine_without_settings(agent_name: str) -> Engine:
         services=Services(),
         warm=False,
     )
+
+
+def _engine_of_project(
+    project: str | os.PathLike[str],
+    agent_name: str,
+    *,
+    trust_once: bool,
+    environ: Mapping[str, str] | None,
+) -> Engine:
+    """Make an engine for the hooks of one agent, beside those for all others.
+
+    `Engine.load` reports the hooks of other agents as not loaded.
+    """
+    agent = get_agent(agent_name)
+    return Engine(
+        Location.of(project, agent, environ=environ),
+        agent,
+        store=None if trust_once else TrustStore(),
+        services=Services(),
+        watch=True,
+    )
+
+
+def _key_of(handler: HandlerSpec) -> object:
+    return (handler.place.file, handler.path)
 
 
 class _Registration:

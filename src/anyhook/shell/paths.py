@@ -105,7 +105,7 @@ class PathPattern:
             is_one_file = self._fixed == len(self._segments) and ANYWHERE not in segments
             # `src/**` matches whatever the pattern of the shell becomes.
             end = len(self._segments) - 1
-            covers = self._segments[-1] == ANYWHERE and segments[:end] == self._segments[:end]
+            covers = self._segments[-1:] == (ANYWHERE,) and segments[:end] == self._segments[:end]
             return True if is_literal or is_one_file or covers else None
         if is_recursive and _overlaps(self._segments, (*segments, ANYWHERE)):
             # `rm -rf src` certainly deletes what is in `src/**`, and perhaps some `**/*.py`.

@@ -33,7 +33,7 @@ from anyhook.integrations.framework import (
     require_events,
 )
 from anyhook.integrations.host_tools import HostTools
-from anyhook.integrations.options import HostOptions, check_names
+from anyhook.integrations.options import HostOptions, check_options
 from anyhook.integrations.results import tag_context
 from anyhook.integrations.tool_checks import ToolChecks
 from anyhook.model.answers import Answer, Outcome
@@ -172,7 +172,7 @@ def _check_options(options: Mapping[str, object], known: type) -> None:
     for name in options:
         if name in ELSEWHERE:
             raise TypeError(f"unexpected keyword argument: {name}; {ELSEWHERE[name]}")
-    check_names(options, known)
+    check_options(options, known)
 
 
 class _Callback:
