@@ -514,7 +514,6 @@ def test_the_list_of_hooks_has_one_line_for_the_recorder(here, capfd):
         "history record status",
         "history record on --yes",
         "history record off",
-        "list",
         "shadow guard.sh --yes",
         "history",
     ],
@@ -550,3 +549,14 @@ def test_a_home_that_is_unknown_is_named(here, capfd, monkeypatch):
     assert main(["check"]) == USAGE
 
     assert "HOME is ~nouser; set it to an absolute path" in capfd.readouterr().err
+
+
+def test_the_list_goes_on_with_a_file_in_place_of_the_data_directory(here, capfd):
+    write(here / "project/.claude/settings.json", SETTINGS)
+    write(here / "data", "")
+
+    assert main(["list"]) == OK
+
+    out = capfd.readouterr().out
+    assert "guard.sh" in out
+    assert f"{here / 'data'} is not a directory; move this file away" in out

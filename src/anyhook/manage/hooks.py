@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from anyhook.engine.absent import find_disabled
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
@@ -83,7 +82,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     """Return every hook of an engine by event and layer, then those that were taken out."""
     agent = engine.agent
     changes = {id(change.subject.handler): change.what for change in engine.guard.changes()}
-    kept = find_disabled(agent, engine.hooks).hooks
+    kept = engine.disabled.hooks
     labels = unique_labels([*handlers_of(engine.definitions), *(hook.handler for hook in kept)])
     native = native_states(agent, engine.hooks)
     rows: list[HookRow] = []
@@ -132,17 +131,20 @@ def split_recorder(rows: Sequence[HookRow]) -> tuple[list[HookRow], HookRow | No
 
 def all_handlers(engine: Engine) -> list[HandlerSpec]:
     """Return the configured handlers, and those that `anyhook disable` took out of their files."""
-    kept = find_disabled(engine.agent, engine.hooks).hooks
-    return [*handlers_of(engine.definitions), *(hook.handler for hook in kept)]
+    kept = [hook.handler for hook in engine.disabled.hooks]
+    return [*handlers_of(engine.definitions), *kept]
 
 
 def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
     """Return all handlers of the hook that a name stands for.
 
     Raises:
-        UsageError: If the name stands for several hooks.
+        UsageError: If the name stands for several hooks, or may be that of a disabled one whose
+            record cannot be read.
         UnknownNameError: If it stands for none.
     """
+    for problem in engine.disabled.problems:
+        raise UsageError(problem.message)
     handlers = all_handlers(engine)
     matches = handlers_named(name, handlers)
     if len({handler.identifier for handler in matches}) > 1:
