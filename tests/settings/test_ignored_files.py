@@ -54,12 +54,12 @@ READ = [
 def with_entry(project):
     """Return the engine of a project of Claude Code with an entry in front of a guard."""
 
-    def load(entry, event="PreToolUse"):
+    def load(entry, event="PreToolUse", **members):
         guard = {"type": "command", "command": "echo guarded >&2; exit 2"}
         definitions = [entry, {"matcher": "Bash", "hooks": [guard]}]
         file = project / ".claude" / "settings.json"
         file.parent.mkdir()
-        file.write_text(json.dumps({"hooks": {event: definitions}}))
+        file.write_text(json.dumps({"hooks": {event: definitions}, **members}))
         return SyncEngine.load(project, agent="claude", trust_once=True, on_message=lambda _: None)
 
     return load
@@ -76,6 +76,24 @@ def test_an_entry_for_which_the_file_is_ignored_is_reported_and_breaks_all_hooks
     (problem,) = [each for each in problems if each.code == "settings-dropped"]
     assert "ignores the whole file because of this and runs none of its hooks" in problem.message
     assert remedy in problem.message
+    assert {str(hook.word) for hook in hooks} == {"broken"}
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "remedy"),
+    [
+        ("disableAllHooks", "x", "disableAllHooks must be true or false"),
+        ("permissions", 5, "permissions must be an object"),
+    ],
+)
+def test_a_member_for_which_the_file_is_ignored_breaks_all_hooks(with_entry, member, value, remedy):
+    with with_entry({"hooks": [COMMAND]}, **{member: value}) as engine:
+        problems = [finding.diagnostic for finding in find_problems([engine.engine])]
+        hooks = anyhook.health(engine).hooks
+
+    (problem,) = [each for each in problems if each.code == "settings-dropped"]
+    assert remedy in problem.message
+    assert problem.place.line == 1
     assert {str(hook.word) for hook in hooks} == {"broken"}
 
 

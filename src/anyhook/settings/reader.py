@@ -152,19 +152,19 @@ class _FileReader(Reporter):
         )
 
     def _find_schema_fault(self) -> Diagnostic | None:
-        """Return why the agent ignores the whole file because of a mistake in its hooks."""
-        hooks = self._value_at(self.hooks_path)
+        """Return why the agent ignores the whole file, with its hooks, because of a mistake."""
+        has_hooks = self._value_at(self.hooks_path) is not None
         is_own = self.source.file is not None and not self.source.is_foreign
-        if hooks is None or not is_own or not self.settings.schema_fault:
+        if not has_hooks or not is_own or not self.settings.schema_fault:
             return None
-        fault = load_object(self.settings.schema_fault)(hooks, self.events)
+        fault = load_object(self.settings.schema_fault)(self.document.value, self.events)
         if fault is None:
             return None
         message = (
             f"{self.agent.title} ignores the whole file because of this and runs none of its "
             f"hooks: {fault.problem}"
         )
-        place = self.document.place((*self.hooks_path, *fault.path))
+        place = self.document.place(fault.path)
         return diagnose("settings-dropped", message, place)
 
     def _is_dropped(self) -> bool:

@@ -1,8 +1,8 @@
-"""Mistakes in hooks for which Claude Code ignores a whole settings file.
+"""Mistakes for which Claude Code ignores a whole settings file.
 
-Observed in 2.1.197 and 2.1.332: an entry that does not fit the schema of the settings, however far
-from the other hooks, leaves the file without effect and prints nothing. Members that it does not
-know, and events that it does not know, do no harm.
+Observed in 2.1.197 and 2.1.332: an entry of hooks that does not fit the schema of the settings,
+however far from the other hooks, leaves the file without effect and prints nothing. Members that it
+does not know, and events that it does not know, do no harm.
 """
 
 from __future__ import annotations
@@ -31,9 +31,18 @@ EXPECTED = {
 """Kind of a member to what it must be."""
 
 
-def find_schema_fault(hooks: object, events: Collection[str]) -> SchemaFault | None:
-    """Return the first mistake in the object of hooks of a settings file; `None` without one."""
-    return next(_faults_of(hooks, events), None)
+MEMBERS = {"disableAllHooks": "boolean", "permissions": "object"}
+"""Members beside the hooks to what they must be, as far as that was observed."""
+
+
+def find_schema_fault(settings: Mapping[str, Any], events: Collection[str]) -> SchemaFault | None:
+    """Return the first mistake in a settings file with hooks; `None` without one."""
+    for name, kind in MEMBERS.items():
+        if name in settings and not _fits(settings[name], kind):
+            return SchemaFault((name,), f"{name} must be {EXPECTED[kind]}")
+    for fault in _faults_of(settings["hooks"], events):
+        return SchemaFault(("hooks", *fault.path), fault.problem)
+    return None
 
 
 def _faults_of(hooks: object, events: Collection[str]) -> Iterator[SchemaFault]:

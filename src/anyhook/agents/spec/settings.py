@@ -70,7 +70,7 @@ class SchemaFault(Record, kw_only=False):
     """A mistake for which an agent ignores a whole settings file.
 
     Attributes:
-        path: Keys from the object of hooks to it.
+        path: Keys from the top of the file to it.
         problem: What must be written there.
     """
 
@@ -380,8 +380,8 @@ class SettingsFormat(Record):
         hooks_optional: Whether a definition may have no list of handlers.
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
-        schema_fault: `module:NAME` of what finds a mistake in an object of hooks for which the
-            agent ignores the whole file; empty if such a mistake costs only its entry.
+        schema_fault: `module:NAME` of what finds a mistake in a settings file for which the agent
+            ignores the whole file; empty if such a mistake costs only its entry.
         rejected_json: Additions to JSON for which the agent drops one of its settings files: names
             of `anyhook.settings.formats.ADDITIONS`.
         home_variable: Environment variable that overrides the home directory.
