@@ -525,6 +525,18 @@ def test_an_entry_for_which_a_hook_file_has_no_function_is_found(project, check)
     assert "it has functions for before_tool" in diagnostics["never-runs"]["message"]
 
 
+def test_a_hook_file_without_a_function_is_found(project, check):
+    """The decorator was forgotten."""
+    text = ONE_FUNCTION.format(more="").replace('@hooks.before_tool("shell")\n', "")
+    script(project, "guard.py", text)
+    write_settings(project, hooks("python3 .claude/hooks/guard.py"))
+
+    code, diagnostics = check()
+
+    assert code == 1
+    assert "write @hooks.before_tool above one" in diagnostics["never-runs"]["message"]
+
+
 @pytest.mark.parametrize(
     "more",
     [

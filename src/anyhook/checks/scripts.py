@@ -345,15 +345,16 @@ def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         return
     events = list(dict.fromkeys(use.event for use in file.uses))
-    # Without one, the rule about unknown events reports it, or nothing is written yet.
     for definition, handler in file.hooks:
-        if not events or definition.event in events:
+        if definition.event in events:
             continue
         spec = engine.agent.form(definition.form).by_canonical[definition.event]
+        remedy = f"write @hooks.{definition.event} above one, or remove this entry"
+        if events:
+            remedy = f"it has functions for {', '.join(events)}: add one, or remove this entry"
         text = (
             f"{handler.label!r}: {file.path.name} has no function for {definition.event}, so it "
-            f"decides nothing on {spec.wire}; it has functions for {', '.join(events)}: "
-            "add one, or remove this entry"
+            f"decides nothing on {spec.wire}; {remedy}"
         )
         yield diagnose("never-runs", text, handler.place, handler=handler.label)
 
