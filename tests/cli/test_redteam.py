@@ -68,12 +68,21 @@ def test_accepted_escapes_do_not_fail(run, guard, project):
 
 
 @pytest.mark.parametrize(
-    "entry", ['class = "quotes"', 'reason = "all"', 'clas = "quotes"\nreason = "x"']
+    ("entry", "problem"),
+    [
+        ('class = "quotes"', "it needs a reason"),
+        ('reason = "all"', "and one of class, of, command, hook"),
+        ('clas = "quotes"\nreason = "x"', "there is no 'clas'"),
+        ('class = "quots"\nreason = "x"', "there is no class 'quots'; did you mean 'quotes'?"),
+        ('command = 5\nreason = "x"', "command must be a text"),
+    ],
 )
-def test_an_accepted_escape_needs_a_reason_and_a_mark(run, guard, project, entry):
+def test_an_accepted_escape_needs_a_reason_and_a_mark(run, guard, project, entry, problem):
     (project / "accepted.toml").write_text(f"[[accepted]]\n{entry}\n")
     code, _, errors = run("redteam", "guard.py", "--accepted", "accepted.toml")
     assert code == USAGE
+    assert "entry 1: " in errors
+    assert problem in errors
     assert "[[accepted]]" in errors
 
 

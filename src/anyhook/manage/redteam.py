@@ -24,8 +24,10 @@ from anyhook.manage.scope import scope_of
 from anyhook.migrate.commands import is_portable
 from anyhook.model.answers import Outcome
 from anyhook.model.record import replace
+from anyhook.model.suggest import did_you_mean
 from anyhook.redteam.asking import Guard
 from anyhook.redteam.plain import Plain, plain_of
+from anyhook.redteam.spellings import BY_NAME
 from anyhook.redteam.trials import example_of
 from anyhook.settings.detect import DEFAULT_AGENT
 from anyhook.testing.cases import read_cases
@@ -289,16 +291,27 @@ def read_accepted(path: Path) -> list[Accepted]:
         raise UsageError(f"{path} has no list of accepted escapes; {example}")
     accepted: list[Accepted] = []
     for number, entry in enumerate(entries, 1):
-        wrong = ["?"]
-        if isinstance(entry, dict):
-            wrong = sorted(set(entry) - _MEMBERS)
-        if wrong or not all(isinstance(value, str) for value in entry.values()):
-            raise UsageError(f"{path}: entry {number} is malformed: {', '.join(wrong)}; {example}")
-        if not entry.get("reason", "").strip() or len(entry) == 1:
-            raise UsageError(
-                f"{path}: entry {number} needs a reason, and one of class, of, command, hook; "
-                f"{example}"
-            )
+        problem = _problem_of(entry)
+        if problem:
+            raise UsageError(f"{path}: entry {number}: {problem}; {example}")
         reason = entry.pop("reason")
         accepted.append(Accepted(reason, tuple(sorted(entry.items()))))
     return accepted
+
+
+def _problem_of(entry: object) -> str:
+    """Return what is wrong with an entry of accepted escapes; empty if nothing is."""
+    if not isinstance(entry, dict):
+        return "it must be a table"
+    for name, value in entry.items():
+        if name not in _MEMBERS:
+            return f"there is no {name!r}"
+        if not isinstance(value, str):
+            return f"{name} must be a text"
+    class_name = entry.get("class")
+    if class_name is not None and class_name not in BY_NAME:
+        hint = did_you_mean(class_name, BY_NAME) or f"classes: {', '.join(BY_NAME)}"
+        return f"there is no class {class_name!r}; {hint}"
+    if not entry.get("reason", "").strip() or len(entry) == 1:
+        return "it needs a reason, and one of class, of, command, hook"
+    return ""
