@@ -1,7 +1,7 @@
-"""Settings files that Claude Code ignores for a mistake in one entry.
+"""Settings files, and events, that an agent ignores for a mistake in one entry.
 
-Observed in 2.1.197 and 2.1.332 with `anyhook probe`: with each of these entries, the guard behind
-it does not run.
+Observed in Claude Code 2.1.197 and 2.1.332 with `anyhook probe`: with each of these entries, the
+guard behind it does not run.
 """
 
 from __future__ import annotations
@@ -118,3 +118,42 @@ def test_the_guard_still_decides_in_a_program_that_embeds_the_engine(with_entry)
     event = BeforeTool(tool_name="Bash", tool_input={"command": "x"})
     with with_entry({"matcher": ["Bash"], "hooks": [COMMAND]}) as engine:
         assert engine.dispatch(event).denied
+
+
+GUARD = {"type": "command", "command": "echo guarded >&2; exit 2"}
+
+
+@pytest.mark.parametrize(
+    ("matcher", "words"),
+    [
+        (["write_file", "replace"], {"before_tool": "broken", "after_tool": "unknown"}),
+        (5, {"before_tool": "broken", "after_tool": "unknown"}),
+        ([], {"before_tool": "broken", "after_tool": "unknown"}),
+        (0, {"before_tool": "unknown", "after_tool": "unknown"}),
+    ],
+)
+def test_a_matcher_for_which_gemini_cli_drops_an_event_breaks_all_hooks_on_it(
+    project, tmp_path, matcher, words
+):
+    """Its planner raises, also for hooks of other files."""
+    hooks = {"BeforeTool": [{"hooks": [GUARD]}], "AfterTool": [{"hooks": [GUARD]}]}
+    file = project / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"hooks": hooks}))
+    of_user = tmp_path / "user" / ".gemini" / "settings.json"
+    of_user.parent.mkdir(parents=True)
+    wrong = {"BeforeTool": [{"matcher": matcher, "hooks": [GUARD]}]}
+    of_user.write_text(json.dumps({"hooks": wrong}))
+
+    with SyncEngine.load(
+        project,
+        agent="gemini",
+        home=tmp_path / "user",
+        trust_once=True,
+        on_message=lambda _: None,
+    ) as engine:
+        found = {hook.row.definition.event: str(hook.word) for hook in anyhook.health(engine).hooks}
+        event = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": ""})
+        assert engine.dispatch(event).denied, "a program that embeds the engine is guarded"
+
+    assert found == words

@@ -49,7 +49,7 @@ BREAKING = frozenset(
 ERRORS = frozenset({"no-shebang", "wrong-agent"})
 """Codes of diagnostics with which a hook cannot do its work if they are errors."""
 IGNORED_FILE = frozenset({"not-plain-json", "settings-dropped", "settings-kept"})
-"""Codes of diagnostics with which an agent runs no hook of a whole settings file."""
+"""Codes of diagnostics with which an agent runs no hook of a settings file, or of an event."""
 NO_HOOKS = frozenset({"switch-missing"})
 """Codes of diagnostics with which an agent runs no hook of any settings file."""
 
@@ -182,6 +182,7 @@ class _Facts:
         of_label: Label of a hook to those that name it, by their file; empty for none.
         in_file: Those in a script that name no hook.
         of_file: Those about a whole file of settings.
+        of_event: Those about all hooks of an event, by its name.
         of_all: The one about every hook of the agent; `None` if there is none.
     """
 
@@ -190,10 +191,14 @@ class _Facts:
         self.of_label: dict[str, dict[str, Diagnostic]] = {}
         self.in_file: dict[str, Diagnostic] = {}
         self.of_file: dict[str, Diagnostic] = {}
+        self.of_event: dict[str, Diagnostic] = {}
         self.of_all: Diagnostic | None = None
         for fact in diagnostics:
             if fact.code in NO_HOOKS:
                 self.of_all = self.of_all or fact
+                continue
+            if fact.code in IGNORED_FILE and fact.subject is not None:
+                self.of_event.setdefault(fact.subject, fact)
                 continue
             if fact.code in IGNORED_FILE and fact.place is not None:
                 self.of_file.setdefault(fact.place.file, fact)
@@ -292,6 +297,8 @@ class _Judge:
         for script in scripts:
             if script in self._facts.in_file:
                 return self._facts.in_file[script]
+        if row.definition.event in self._facts.of_event:
+            return self._facts.of_event[row.definition.event]
         # A file without which the agent runs no hook of the settings is itself none of them.
         companions = self._engine.agent.settings.companions
         files = [file, *(str(companion_path(it, Path(file))) for it in companions)]

@@ -51,7 +51,10 @@ CODES: dict[str, tuple[Severity, str]] = {
         "a settings file was broken by an edit; its hooks stay in force as they were before",
     ),
     "settings-gone": (WARNING, "a settings file with hooks was deleted"),
-    "settings-dropped": (ERROR, "the agent drops a whole settings file because of a mistake in it"),
+    "settings-dropped": (
+        ERROR,
+        "the agent drops a settings file or an event's hooks because of a mistake",
+    ),
     "unknown-member": (ERROR, "a member that the agent does not allow in this file"),
     "settings-shape": (ERROR, "a settings file does not hold an object"),
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),

@@ -69,6 +69,7 @@ FORMAT = SettingsFormat(
     files=FILES,
     # 0.61.0 does not start. It accepts comments.
     rejected_json=frozenset({"comma", "mark"}),
+    matcher_costs_event=True,
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,
     needs_trust=frozenset({Layer.PROJECT}),

@@ -88,6 +88,7 @@ FORMAT = GEMINI_FORMAT.replace(
     files=FILES,
     # 0.24.4 drops the file without a word. It accepts comments.
     rejected_json=frozenset({"comma"}),
+    matcher_costs_event=False,  # not known
     hook_toggles=HOOK_TOGGLES,
     home_variable=None,
     config_dir="{home}/.qwen",

@@ -382,6 +382,8 @@ class SettingsFormat(Record):
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
         schema_fault: `module:NAME` of what finds a mistake in a settings file for which the agent
             ignores the whole file; empty if such a mistake costs only its entry.
+        matcher_costs_event: Whether a matcher that is not a text costs the agent all hooks of the
+            event, also those of other files.
         rejected_json: Additions to JSON for which the agent drops one of its settings files: names
             of `anyhook.settings.formats.ADDITIONS`.
         home_variable: Environment variable that overrides the home directory.
@@ -414,6 +416,7 @@ class SettingsFormat(Record):
     needs_trust: frozenset[Layer]
     native_trust: str = ""
     schema_fault: str = ""
+    matcher_costs_event: bool = False
     hook_toggles: tuple[HookToggle, ...]
     non_event_keys: frozenset[str] = frozenset()
     definition_fields: frozenset[str]

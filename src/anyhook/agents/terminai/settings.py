@@ -23,4 +23,5 @@ FORMAT = GEMINI_FORMAT.replace(
     packages=EXTENSIONS.replace(directory="{home}/.terminai/extensions"),
     redaction=None,
     rejected_json=frozenset(),  # not known
+    matcher_costs_event=False,  # not known
 )
