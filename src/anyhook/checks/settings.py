@@ -50,6 +50,7 @@ def settings_files(engine: Engine) -> Iterator[Diagnostic]:
     for file in engine.hooks.files:
         if file.ignored is not None:
             yield file.ignored
+        yield from file.dropped_events
 
 
 def switched_off(engine: Engine) -> Iterator[Diagnostic]:

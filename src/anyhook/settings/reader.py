@@ -59,6 +59,7 @@ class LoadedFile(Record, kw_only=False):
         redaction: Its settings for secrets in the environment.
         ignored: Why the agent ignores the file although its hooks are read here: a guard must not
             be lost in a program that reads them with anyhook.
+        dropped_events: The same for the hooks of an event (`Diagnostic.subject`), of all files.
     """
 
     source: Source
@@ -74,6 +75,7 @@ class LoadedFile(Record, kw_only=False):
     redaction: Mapping[str, Any] = EMPTY
     diagnostics: tuple[Diagnostic, ...] = ()
     ignored: Diagnostic | None = None
+    dropped_events: tuple[Diagnostic, ...] = ()
 
 
 def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) -> LoadedFile:
@@ -98,6 +100,7 @@ class _FileReader(Reporter):
         self.settings = agent.settings
         self.source = source
         self.hooks_path = source.hooks_path
+        self.dropped_events: list[Diagnostic] = []
         self.forms = {name: agent.form(name) for name in source.forms}
         self.events: dict[str, tuple[AgentSpec, EventSpec]] = {}
         for form in self.forms.values():
@@ -149,6 +152,7 @@ class _FileReader(Reporter):
             redaction=redaction,
             diagnostics=tuple(self.diagnostics),
             ignored=self._find_schema_fault(),
+            dropped_events=tuple(self.dropped_events),
         )
 
     def _find_schema_fault(self) -> Diagnostic | None:
@@ -322,7 +326,7 @@ class _FileReader(Reporter):
                 message = f"{agent.title} runs no hook on {spec.wire} because of this matcher"
                 place = self.document.place((*path, "matcher"))
                 dropped = diagnose("settings-dropped", message, place, subject=spec.canonical)
-                self.diagnostics.append(dropped)
+                self.dropped_events.append(dropped)
             return None
         if matcher is not None and not self._is_usable_matcher(matcher, spec, (*path, "matcher")):
             return None
