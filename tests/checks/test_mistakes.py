@@ -669,7 +669,16 @@ def test_a_script_without_its_interpreter_is_reported(project, check, line, prob
 
 
 @pytest.mark.parametrize(
-    "line", ["#!/bin/sh\n", "#! /bin/sh -e\n", "#!/usr/bin/env -S sh -e\n", ""]
+    "line",
+    [
+        "#!/bin/sh\n",
+        "#! /bin/sh -e\n",
+        "#!/usr/bin/env -S sh -e\n",
+        "#!/usr/bin/env\tsh\n",
+        "#!/usr/bin/env sh \n",
+        "#!\n",
+        "",
+    ],
 )
 def test_a_script_with_its_interpreter_is_not_reported(project, check, line):
     script(project, "guard.sh", f"{line}exit 2\n")

@@ -72,8 +72,8 @@ def test_accepted_escapes_do_not_fail(run, guard, project):
     [
         ('class = "quotes"', "it needs a reason"),
         ('reason = "all"', "and one of class, of, command, hook"),
-        ('clas = "quotes"\nreason = "x"', "there is no 'clas'"),
-        ('class = "quots"\nreason = "x"', "there is no class 'quots'; did you mean 'quotes'?"),
+        ('clas = "quotes"\nreason = "x"', "unknown member 'clas'"),
+        ('class = "quots"\nreason = "x"', "unknown class 'quots'; did you mean 'quotes'?"),
         ('command = 5\nreason = "x"', "command must be a text"),
     ],
 )

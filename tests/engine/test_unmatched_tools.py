@@ -220,6 +220,15 @@ class TestDispatch:
         assert len(messages) == 1
         assert "listens to shell, write_file" in messages[0]
 
+    @pytest.fixture
+    def on_every_tool(self, load):
+        """Return an engine with a function of a hook file that names no tools."""
+        hooks = Hooks("guard.py")
+        hooks.before_tool(lambda _event: None)
+        engine = load()
+        hooks.register(engine.engine)
+        return engine
+
     @pytest.mark.parametrize(
         ("name", "arguments"),
         [
@@ -232,14 +241,9 @@ class TestDispatch:
         ],
     )
     def test_a_tool_whose_calls_hook_files_read_or_do_not_guard_is_not_reported(
-        self, load, messages, name, arguments
+        self, on_every_tool, messages, name, arguments
     ):
-        hooks = Hooks("guard.py")
-        hooks.before_tool(lambda _event: None)
-        engine = load()
-        hooks.register(engine.engine)
-
-        engine.dispatch(call(name, **arguments))
+        on_every_tool.dispatch(call(name, **arguments))
 
         assert messages == []
 
@@ -253,14 +257,9 @@ class TestDispatch:
         ],
     )
     def test_a_tool_whose_calls_hook_files_cannot_read_is_reported(
-        self, load, messages, name, arguments
+        self, on_every_tool, messages, name, arguments
     ):
-        hooks = Hooks("guard.py")
-        hooks.before_tool(lambda _event: None)
-        engine = load()
-        hooks.register(engine.engine)
-
-        engine.dispatch(call(name, **arguments))
+        on_every_tool.dispatch(call(name, **arguments))
 
         (message,) = messages
         assert f"hooks do not see what tool {name!r} does" in message

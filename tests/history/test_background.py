@@ -1,4 +1,4 @@
-"""An agent does not wait for a hook in the background, so its recorded answer is no decision."""
+"""An agent does not wait for a hook in the background, so its recorded answer does not count."""
 
 from __future__ import annotations
 

@@ -361,7 +361,7 @@ def test_the_guards_of_the_package_decide_the_same_in_every_agent(guarded, run, 
 
 
 def test_a_difference_without_an_explanation_is_shown_before_the_others(here, run):
-    """Codex CLI asks nobody, which is reported; only its copy of the project has its settings."""
+    """Codex CLI cannot ask, which is reported; only its copy of the project has its settings."""
     here.write(
         here.project / "guard.sh",
         "case $(cat) in\n*git/config*) test -e .codex && exit 0; echo no >&2; exit 2 ;;\n"

@@ -703,7 +703,7 @@ def note(what, args):
 sys.addaudithook(note)
 
 {SAYS}
-    time.sleep(0.1)
+    time.sleep(0.1)  # both children are busy, so the other clients wait for new ones
     return deny("rehearsed" if os.getpid() in processes else "not rehearsed")
 """
 """A rehearsal connects the process with itself."""

@@ -69,7 +69,7 @@ def no_hooks(engine: Engine) -> Iterator[Diagnostic]:
         return
     text = "no hook is configured here, so that nothing was checked"
     if engine.hooks.diagnostics:
-        text = "the settings here have no hook that runs; correct what else is reported of them"
+        text = "the settings here have no hook that runs; correct the other problems of these files"
     yield diagnose("no-hooks", text)
 
 

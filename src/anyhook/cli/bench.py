@@ -110,7 +110,7 @@ class Workload:
             reason = f"is not trusted: {trust_command(agent.name, engine.project_dir)}"
         fields = None if reason else reaching_fields(engine, definition, handler)
         if fields is None:
-            # On every event, `anyhook history record` has added it.
+            # `anyhook history record on` adds it to every event.
             if is_recorder_command(handler.command or ""):
                 return
             reason = reason or "is reached by no event"

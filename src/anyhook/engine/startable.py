@@ -79,13 +79,13 @@ def check_start(
     elif first is not None and first not in missing:
         yield from _check_file(handler, first, env)
     python = Path(_python_of_worker(handler))
-    if python.is_absolute() and not os.path.exists(python):  # noqa: PTH110 - as in `_check_file`
-        yield _about(handler, "missing-program", _explain_missing(python))
+    if python.is_absolute():
+        yield from _check_file(handler, python, env)
 
 
 def _check_file(handler: HandlerSpec, file: Path, env: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Report what keeps a program that is named by its path from being started."""
-    if not os.path.exists(file):  # noqa: PTH110 - `Path.exists` raises where it may not look
+    if not _exists(file):
         yield _about(handler, "missing-program", _explain_missing(file))
     elif file.is_file() and not os.access(file, os.X_OK):
         text = f"{file} may not be executed; run: {shlex.join(('chmod', '+x', str(file)))}"
@@ -111,7 +111,8 @@ def _missing_interpreter(script: Path, env: Mapping[str, str]) -> str | None:
         return None
     if not line.startswith("#!"):
         return None
-    interpreter, _, argument = line[2:].rstrip("\n").strip(" \t").partition(" ")
+    interpreter, *arguments = line[2:].split(maxsplit=1) or [""]
+    argument = arguments[0].strip() if arguments else ""
     if argument.startswith("-"):
         return None
     if line.endswith("\r\n"):
@@ -120,9 +121,14 @@ def _missing_interpreter(script: Path, env: Mapping[str, str]) -> str | None:
     is_name = base_name(interpreter) == "env" and _NAME.fullmatch(argument)
     if is_name and find_program(argument, env) is None:
         return f"{script} is run by {argument!r}, which is not on the PATH"
-    if interpreter.startswith("/") and not Path(interpreter).exists():
+    if interpreter.startswith("/") and not _exists(Path(interpreter)):
         return f"{script} is run by {interpreter!r}, which does not exist"
     return None
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a path leads to something that this user can reach."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises for a closed directory
 
 
 def _explain_missing(path: Path) -> str:

@@ -219,7 +219,7 @@ class UnmatchedTools:
         """
         if kind is None or kind.tool not in DEEDS:
             return None
-        # Many tools of servers take a URL, and what they do with it is their own affair.
+        # Many tools of MCP servers take a URL for another purpose than to fetch it.
         is_of_web_server = tool.canonical.startswith(MCP_PREFIX) and kind.tool == "web_fetch"
         if is_of_web_server or kind.is_read(tool.canonical, tool.arguments):
             return None

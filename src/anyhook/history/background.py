@@ -1,6 +1,6 @@
 """Recorded answers of hooks that ran in the background, which have no effect on the event.
 
-A hook is not told whether its agent waits for it, so the settings of the project are asked.
+A hook cannot know whether its agent waits for it, so the settings of the project are read.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class RecordedResult(Record, kw_only=False):
     def verdict(self) -> str:
         """The verdict of its answer (`anyhook.history.verdicts`); of a shadow, it did not count.
 
-        What a hook answers in the background is no verdict.
+        The answer of a hook in the background does not count.
         """
         return NO_VERDICT if self.status == Status.STARTED else verdict_of(self.answer)
 

@@ -299,7 +299,7 @@ class _Judge:
                 return self._facts.in_file[script]
         if row.definition.event in self._facts.of_event:
             return self._facts.of_event[row.definition.event]
-        # A file without which the agent runs no hook of the settings is itself none of them.
+        # The agent runs no hook of the settings without these files, which are no settings files.
         companions = self._engine.agent.settings.companions
         files = [file, *(str(companion_path(it, Path(file))) for it in companions)]
         facts = [self._facts.of_file[path] for path in files if path in self._facts.of_file]
@@ -351,7 +351,7 @@ class _Judge:
         return HookHealth(row, HealthWord.UNKNOWN, evidence, handler.place, settle, old)
 
     def _way_to_try(self, row: HookRow) -> str:
-        """Return the command line after which the agent has run a command, or will have."""
+        """Return the command line that shows what happens when the agent runs the hook."""
         agent = self._engine.agent
         program = get_program(agent.name)
         if program is None:

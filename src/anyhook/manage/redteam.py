@@ -305,13 +305,13 @@ def _problem_of(entry: object) -> str:
         return "it must be a table"
     for name, value in entry.items():
         if name not in _MEMBERS:
-            return f"there is no {name!r}"
+            return f"unknown member {name!r}"
         if not isinstance(value, str):
             return f"{name} must be a text"
     class_name = entry.get("class")
     if class_name is not None and class_name not in BY_NAME:
         hint = did_you_mean(class_name, BY_NAME) or f"classes: {', '.join(BY_NAME)}"
-        return f"there is no class {class_name!r}; {hint}"
+        return f"unknown class {class_name!r}; {hint}"
     if not entry.get("reason", "").strip() or len(entry) == 1:
         return "it needs a reason, and one of class, of, command, hook"
     return ""

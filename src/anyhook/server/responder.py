@@ -287,7 +287,7 @@ def _engine_of_project(
     trust_once: bool,
     environ: Mapping[str, str] | None,
 ) -> Engine:
-    """Make an engine for the hooks of one agent, beside those for all others.
+    """Make an engine for the hooks of one agent, next to the engines of the others.
 
     `Engine.load` reports the hooks of other agents as not loaded.
     """

@@ -320,9 +320,9 @@ class _FileReader(Reporter):
                 f"{explain_matcher(matcher)}; the definition is left out",
                 (*path, "matcher"),
             )
-            # To JavaScript an empty list is true.
-            is_true = isinstance(matcher, list | dict) or bool(matcher)
-            if is_true and agent.settings.matcher_costs_event:
+            # In JavaScript an empty list is truthy.
+            is_truthy = isinstance(matcher, list | dict) or bool(matcher)
+            if is_truthy and agent.settings.matcher_costs_event:
                 message = f"{agent.title} runs no hook on {spec.wire} because of this matcher"
                 place = self.document.place((*path, "matcher"))
                 dropped = diagnose("settings-dropped", message, place, subject=spec.canonical)

@@ -1,8 +1,8 @@
 """Mistakes for which Claude Code ignores a whole settings file.
 
 Observed in 2.1.197 and 2.1.332: an entry of hooks that does not fit the schema of the settings,
-however far from the other hooks, leaves the file without effect and prints nothing. Members that it
-does not know, and events that it does not know, do no harm.
+however far from the other hooks, leaves the file without effect and prints nothing. Unknown members
+and unknown events are ignored, and the rest of the file counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXPECTED = {
 
 
 MEMBERS = {"disableAllHooks": "boolean", "permissions": "object"}
-"""Members beside the hooks to what they must be, as far as that was observed."""
+"""Members other than the hooks to what they must be, as far as that was observed."""
 
 
 def find_schema_fault(settings: Mapping[str, Any], events: Collection[str]) -> SchemaFault | None:
