@@ -402,6 +402,108 @@ def test_agents_that_get_the_conversation_by_handoff_are_guarded(engine, wrapped
     assert result.last_agent is other
 
 
+HANDOFF_CALL = [function_call("transfer_to_other", "{}", call_id="h")]
+
+
+def no_handoffs(event):
+    return deny("stay") if event.tool_name.startswith("transfer_to") else None
+
+
+def without_tool_items(data):
+    return data.clone(new_items=())
+
+
+async def final_result(engine, agent, way, **options):
+    """Run an agent in one of two ways; return the result."""
+    runner = AnyhookRunner(engine)
+    if way == "run":
+        return await runner.run(agent, "hello", **options)
+    stream = runner.run_streamed(agent, "hello", **options)
+    async for _event in stream.stream_events():
+        pass
+    return stream
+
+
+@pytest.mark.parametrize("way", ["run", "stream"])
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_an_agent_whose_handoff_is_denied_goes_on_itself_with_the_reason(engine, wrapped, way):
+    engine.register("before_tool", no_handoffs)
+    other = Agent(name="other", model=ScriptedModel([says("from the other")]))
+    model = ScriptedModel([HANDOFF_CALL, says("alone")])
+    agent = Agent(name="first", model=model, handoffs=[handoff(other) if wrapped else other])
+
+    result = asyncio.run(final_result(engine, agent, way))
+
+    assert result.final_output == "alone"
+    assert result.last_agent is agent
+    assert "stay" in sent(model, 1)
+    assert not other.model.calls
+
+
+@pytest.mark.parametrize("place", ["handoff", "run"])
+@pytest.mark.parametrize("denied", [False, True])
+def test_a_filter_of_handoffs_sees_only_those_that_happen(engine, denied, place):
+    if denied:
+        engine.register("before_tool", no_handoffs)
+    other = Agent(name="other", model=ScriptedModel([says("from the other")]))
+    model = ScriptedModel([HANDOFF_CALL, says("alone")])
+    input_filter = {"input_filter": without_tool_items} if place == "handoff" else {}
+    agent = Agent(name="first", model=model, handoffs=[handoff(other, **input_filter)])
+    config = RunConfig(handoff_input_filter=without_tool_items if place == "run" else None)
+
+    asyncio.run(final_result(engine, agent, "run", run_config=config))
+
+    last = sent(model, 1) if denied else sent(other.model, 0)
+    assert last == ("hello\n{}\nstay" if denied else "hello")
+
+
+class Reason(BaseModel):
+    """The input of a handoff."""
+
+    why: str
+
+
+def test_hooks_change_the_input_of_a_handoff(engine):
+    engine.register("before_tool", lambda _event: Answer(tool_input={"why": "hidden"}))
+    reasons: list[str] = []
+    other = Agent(name="other", model=ScriptedModel([says("bye")]))
+    target = handoff(
+        other, on_handoff=lambda _context, given: reasons.append(given.why), input_type=Reason
+    )
+    model = ScriptedModel([[function_call("transfer_to_other", {"why": "key=1"}, call_id="h")]])
+    agent = Agent(name="first", model=model, handoffs=[target])
+
+    asyncio.run(AnyhookRunner(engine).run(agent, "hello"))
+
+    assert reasons == ["hidden"]
+
+
+def test_a_handoff_that_a_hook_left_out_does_not_happen(engine):
+    only = {"mode": "AUTO", "allowedFunctionNames": ["read_file"]}
+    engine.register("before_tool_selection", lambda _event: Answer(tool_config=only))
+    other = Agent(name="other", model=ScriptedModel([says("from the other")]))
+    model = ScriptedModel([HANDOFF_CALL, says("alone")])
+
+    result = asyncio.run(
+        AnyhookRunner(engine).run(Agent(name="first", model=model, handoffs=[other]), "hello")
+    )
+
+    assert result.final_output == "alone"
+    assert "a hook left transfer_to_other out" in sent(model, 1)
+
+
+def test_a_handoff_is_not_reported_as_a_tool_without_hooks(engine):
+    engine.register("before_tool", refuses("rm"), matcher="run_shell_command")
+    reported: list[str] = []
+    other = Agent(name="other", model=ScriptedModel([says("bye")]))
+    agent = Agent(name="first", model=ScriptedModel([HANDOFF_CALL]), handoffs=[other])
+
+    result = asyncio.run(AnyhookRunner(engine, on_message=reported.append).run(agent, "hello"))
+
+    assert result.final_output == "bye"
+    assert reported == []
+
+
 def test_agents_that_run_as_tools_are_guarded(engine):
     engine.register("before_tool", refuses("rm"))
     events = noted(engine, "before_model", "before_prompt", "after_agent", "before_tool")

@@ -31,7 +31,7 @@ class ToolChecks:
     ) -> None:
         self._unmatched = engine.unmatched_tools
         self._tools = tools
-        self._framework_tools = framework_tools
+        self._framework_tools = set(framework_tools)
         self._messages = messages
         self._offered: set[str] = set()
 
@@ -72,6 +72,10 @@ class ToolChecks:
                 )
                 self._unmatched.report_slip(text, self._tools.shown_name(name), self._messages)
         self._offered.update(new_names)
+
+    def exempt(self, name: str) -> None:
+        """Let a tool of the framework go unchecked whose name is known only during the run."""
+        self._framework_tools.add(name)
 
     def check(self, name: str, arguments: Collection[str]) -> None:
         """Report a tool that no hook applies to, once.

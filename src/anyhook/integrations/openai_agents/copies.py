@@ -8,7 +8,6 @@ this module uses it, and the attributes of results and states that hold agents.
 
 from __future__ import annotations
 
-import copy
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,7 +20,9 @@ from agents import (
     RunItemStreamEvent,
     RunResultStreaming,
     RunState,
+    handoff,
 )
+from anyhook.integrations.openai_agents.handoffs import hook_handoff
 from anyhook.integrations.openai_agents.models import hook_model
 from anyhook.integrations.openai_agents.state import current_session
 from anyhook.integrations.openai_agents.tools import hook_tool, offer_tools, report_hosted_tools
@@ -44,10 +45,10 @@ def hook_agent(state: SessionState, agent: Agent[Any]) -> Agent[Any]:
     # Before the handoffs are copied: agents may hand over to each other.
     state.agents[id(original)] = hooked
     hooked.model = hook_model(state, original.model)
-    hooked.handoffs = [
-        _hook_handoff(state, target) if isinstance(target, Handoff) else hook_agent(state, target)
-        for target in original.handoffs
-    ]
+    hooked.handoffs = []
+    for target in original.handoffs:
+        original_handoff = target if isinstance(target, Handoff) else handoff(target)
+        hooked.handoffs.append(hook_handoff(state, hooked, original_handoff, hook_agent))
     return hooked
 
 
@@ -69,17 +70,6 @@ def _hooked_class(agent_class: Any) -> Any:
     HookedAgent.__module__ = agent_class.__module__
     HookedAgent.__qualname__ = agent_class.__qualname__
     return HookedAgent
-
-
-def _hook_handoff(state: SessionState, handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
-    invoke = handoff.on_invoke_handoff
-
-    async def invoke_hooked(context: Any, arguments: str) -> Any:
-        return hook_agent(state, await invoke(context, arguments))
-
-    hooked = copy.copy(handoff)
-    hooked.on_invoke_handoff = invoke_hooked
-    return hooked
 
 
 def hook_run_state(state: SessionState, run_input: Any) -> None:

@@ -14,6 +14,7 @@ from openai.types import responses as api
 from agents import Model, ModelProvider, ModelResponse, RunErrorHandlerResult, Usage
 from anyhook.integrations.factory import MODEL_EVENTS
 from anyhook.integrations.model_api import is_tool_allowed
+from anyhook.integrations.openai_agents.handoffs import hook_input_filter
 from anyhook.integrations.openai_agents.items import (
     TEXT_MEMBERS,
     changed_output,
@@ -59,6 +60,7 @@ def hook_config(state: SessionState, config: RunConfig) -> RunConfig:
         config,
         model=hook_model(state, config.model),
         model_provider=_HookedProvider(config.model_provider, state),
+        handoff_input_filter=hook_input_filter(config.handoff_input_filter),
     )
 
 
@@ -102,6 +104,8 @@ class _HookedRequest:
     """The response to use in place of the model's."""
     left_out: frozenset[str] = frozenset()
     """Names of the program's tools that the model was not offered."""
+    left_out_handoffs: frozenset[str] = frozenset()
+    """The same of handoffs."""
 
 
 class _HookedModel(Model):
@@ -183,7 +187,7 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
-    _note_left_out_calls(state, request.left_out, response.output)
+    _note_left_out_calls(state, request, response.output)
     hook_response = shown_response(response.output, usage)
     reply = await state.session.after_model(request.stable, hook_response.stable)
     if reply.response is None:
@@ -196,15 +200,18 @@ async def _after_model(
 
 
 def _note_left_out_calls(
-    state: SessionState, left_out: frozenset[str], output: Sequence[Any]
+    state: SessionState, request: _HookedRequest, output: Sequence[Any]
 ) -> None:
     """Keep the calls of tools that the model was not offered: the SDK would run them."""
+    state.left_out_handoffs.clear()
     for item in output:
         name = BUILT_IN_CALLS.get(item.type)
         if item.type in CALLS_WITH_NAMES:
             name = item.name
-        if name in left_out:
+        if name in request.left_out:
             state.left_out_calls.add(item.call_id)
+        if name in request.left_out_handoffs:
+            state.left_out_handoffs.add(name)
 
 
 def _refuse(state: SessionState, reason: str) -> Any:
@@ -279,6 +286,9 @@ def _change_request(
         offered = [*map(id, tools)]
         request.left_out = frozenset(
             tool.name for tool in arguments["tools"] if id(tool) not in offered
+        )
+        request.left_out_handoffs = frozenset(
+            handoff.tool_name for handoff in arguments["handoffs"] if handoff not in handoffs
         )
         offer = {"tools": tools, "handoffs": handoffs, "model_settings": settings}
         arguments = {**arguments, **offer}

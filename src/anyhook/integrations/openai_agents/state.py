@@ -53,6 +53,8 @@ class SessionState:
         function_tools: Function tools, by the names that hooks may use for tail calls.
         decided: What hooks decided for calls that have not run yet, by call and tool.
         left_out_calls: Identifiers of calls of tools that the model was not offered.
+        left_out_handoffs: Tools of handoffs that the last response called without an offer; the
+            SDK does not pass the identifiers of their calls.
         refusals: Reasons for which hooks ended a turn without an answer.
         denied_requests: Those of them that kept a request from the model.
         is_turn_denied: Whether a denied request ended the turn, which is to be forgotten.
@@ -68,6 +70,7 @@ class SessionState:
     function_tools: dict[str, FunctionTool] = field(default_factory=dict)
     decided: dict[tuple[str, str], ToolRun] = field(default_factory=dict)
     left_out_calls: set[str] = field(default_factory=set)
+    left_out_handoffs: set[str] = field(default_factory=set)
     refusals: set[str] = field(default_factory=set)
     denied_requests: set[str] = field(default_factory=set)
     is_turn_denied: bool = False
@@ -116,3 +119,10 @@ class SessionState:
         if key not in self.decided:
             self.decided[key] = await self.session.before_tool(name, arguments, call_id=call_id)
         return self.decided[key]
+
+    async def decide_handoff(self, name: str, arguments: dict[str, Any]) -> ToolRun:
+        """Report a handoff, which the model requests as a call of a tool."""
+        if name in self.left_out_handoffs:
+            return left_out_run(name, arguments)
+        self.session.tool_checks.exempt(name)
+        return await self.session.before_tool(name, arguments)
