@@ -689,6 +689,21 @@ def test_every_view_says_the_same(here, run):
     assert "to settle it: anyhook probe --agent claude" in text
 
 
+def test_a_reason_of_many_hooks_is_printed_once(here, run):
+    agent = get_agent("claude")
+    path = settings_file(agent, here, "project")
+    path.parent.mkdir()
+    handlers = [{"type": "command", "command": f"cat {name}.json"} for name in "ab"]
+    definition = {"matcher": "Bash", "hooks": handlers}
+    path.write_text(add_definitions(agent, "", str(path), {"PreToolUse": [definition]}))
+
+    text = run("check")[1]
+
+    assert text.count("? unknown") == 2
+    assert text.count("    anyhook does not run it: it is not trusted") == 1
+    assert text.count("    to settle it: anyhook trust") == 1
+
+
 def test_a_hook_whose_agent_does_not_find_anyhook_is_broken(here, monkeypatch):
     (here / "guard.py").write_text(HOOK_FILE)
     configure(here, "claude", 'anyhook run "${CLAUDE_PROJECT_DIR}/guard.py"')

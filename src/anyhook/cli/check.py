@@ -17,7 +17,7 @@ from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import console, encode, hook_health, print_json, write_line
 from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
-from anyhook.manage.health import Health, HealthWord, healths_of
+from anyhook.manage.health import Health, HealthWord, HookHealth, healths_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import CommandScope, scope_of
 from anyhook.model.definitions import handlers_of
@@ -167,21 +167,27 @@ def _print_report(
 def _print_health(out: Console, project: Path, healths: Sequence[Health]) -> None:
     """Print which hooks do not surely work, why, and how many of them there are."""
     counts: Counter[HealthWord] = Counter()
+    # One cause often concerns many hooks: a project that is not trusted.
+    by_reason: dict[tuple[str, ...], list[HookHealth]] = {}
     for health in healths:
         counts.update(health.counts)
         for hook in health.hooks:
-            if hook.word is HealthWord.WORKS:
-                continue
+            if hook.word is not HealthWord.WORKS:
+                reason = (hook.word, hook.evidence, *hook.old, hook.settle)
+                by_reason.setdefault(reason, []).append(hook)
+    for hooks in by_reason.values():
+        for hook in hooks:
             line = health_text(hook)
             line.append(f"  {hook.row.label}", style="bold")
             line.append(f"  {hook.row.agent.title} {hook.row.event}", style=ACCENT)
             line.append(f"  {show_place(hook.place, project)}", style="dim")
             out.print(line, soft_wrap=True)
-            out.print(Text(f"    {hook.evidence}"), soft_wrap=True)
-            for text in hook.old:
-                out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
-            if hook.settle:
-                out.print(Text(f"    to settle it: {hook.settle}", style="dim"), soft_wrap=True)
+        first = hooks[0]
+        out.print(Text(f"    {first.evidence}"), soft_wrap=True)
+        for text in first.old:
+            out.print(Text(f"    {text}", style="dim"), soft_wrap=True)
+        if first.settle:
+            out.print(Text(f"    to settle it: {first.settle}", style="dim"), soft_wrap=True)
     if counts:
         parts = [f"{counts[word]} {word}" for word in HealthWord if counts[word]]
         out.print(f"hooks: {', '.join(parts)}", style="bold")
