@@ -65,6 +65,23 @@ def test_programs_get_the_reasons(project, run):
     assert verdict["effect"] == NOT_TRUSTED
 
 
+@pytest.mark.parametrize("event", ["BeforeTool", "AfterTool"])
+def test_a_hook_on_an_event_that_the_agent_drops_decides_nothing(project, run, event):
+    configure(project, DENY, agent="gemini", event=event, matcher="*")
+    file = project / ".gemini" / "settings.json"
+    settings = json.loads(file.read_text())
+    settings["hooks"].setdefault("BeforeTool", []).append({"matcher": ["*"], "hooks": []})
+    file.write_text(json.dumps(settings))
+    run("trust", "--yes")
+
+    code, out = run("fire", event, "--agent", "gemini", "--tool", "run_shell_command")
+
+    is_dropped = event == "BeforeTool"
+    reason = "1 hook does not run in Gemini CLI, which ignores the hooks on this event"
+    assert (reason in out) is is_dropped
+    assert code == (4 if is_dropped else 0)
+
+
 def test_a_trusted_hook_decides(project, run):
     configure(project, DENY)
     run("trust", "--yes")

@@ -45,14 +45,14 @@ class NotDecided(Record, kw_only=False):
     """The command line with which the user reviews and trusts them, or finds what to write."""
 
 
-def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
-    """Return why a decision is not decided; `None` if it is.
+def why_not_decided(engine: Engine, event: Event, decision: Decision) -> NotDecided | None:
+    """Return why the decision on an event is not decided; `None` if it is.
 
     Every view of a decision shows this text instead of what the agent does.
     """
     withheld = decision.withheld
     if not withheld:
-        return _why_ignored(engine, decision)
+        return _why_ignored(engine, event, decision)
     changed = 0
     hooks: list[NotRun] = []
     for result in withheld:
@@ -81,27 +81,32 @@ def why_not_decided(engine: Engine, decision: Decision) -> NotDecided | None:
     return NotDecided(text, tuple(hooks), remedy)
 
 
-def _why_ignored(engine: Engine, decision: Decision) -> NotDecided | None:
-    """Return which hooks ran here and not in the agent, which ignores their settings file."""
+def _why_ignored(engine: Engine, event: Event, decision: Decision) -> NotDecided | None:
+    """Return which hooks ran here and not in the agent, which ignores their file or the event."""
     problems = {
         problem.place.file: problem.message
         for problem in engine.hooks.diagnostics
         if problem.code == "not-plain-json" and problem.place is not None
     }
+    dropped_event: str | None = None
     for file in engine.hooks.files:
         if file.ignored is not None:
             problems.setdefault(str(file.source.path), file.ignored.message)
-    hooks = tuple(
-        NotRun(result.handler, problems[result.handler.place.file])
-        for result in decision.results
-        if result.handler.place.file in problems
-    )
+        for problem in file.dropped_events:
+            if problem.subject == event.name:
+                dropped_event = problem.message
+    hooks: list[NotRun] = []
+    for result in decision.results:
+        reason = problems.get(result.handler.place.file, dropped_event)
+        if reason is not None:
+            hooks.append(NotRun(result.handler, reason))
     if not hooks:
         return None
     number = "1 hook does" if len(hooks) == 1 else f"{len(hooks)} hooks do"
-    text = f"{number} not run in {engine.agent.title}, which ignores the settings file"
+    ignored = "the settings file" if dropped_event is None else "the hooks on this event"
+    text = f"{number} not run in {engine.agent.title}, which ignores {ignored}"
     command = f"anyhook check --agent {engine.agent.name}"
-    return NotDecided(text, hooks, f"{command} --project {shlex.quote(str(engine.project_dir))}")
+    return NotDecided(text, tuple(hooks), f"{command} --project {shlex.quote(str(engine.project_dir))}")
 
 
 def untrusted_in_agent(engine: Engine, decision: Decision) -> list[str]:

@@ -106,7 +106,7 @@ def fired_event(engine: Engine, event: Event, decision: Decision) -> FiredEvent:
         decision,
         changes,
         verdicts,
-        why_not_decided(engine, decision),
+        why_not_decided(engine, event, decision),
         hooks_that_did_not_run(engine, event, decision),
         unknown_tool(engine, event),
     )
@@ -128,7 +128,7 @@ def _verdict(engine: Engine, rules: RuleSet, event: Event, decision: Decision) -
     if untrusted:
         effect += f", once it trusts {printable(', '.join(untrusted))}, which it does not run yet"
         outcome = ""
-    not_decided = why_not_decided(engine, decision)
+    not_decided = why_not_decided(engine, event, decision)
     if not_decided is not None:
         effect = not_decided.text
         if decision.denied:

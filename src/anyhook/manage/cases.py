@@ -180,7 +180,7 @@ def run_case(sync: SyncEngine, case: Case) -> CaseResult:
         return CaseResult(case, agent.name, CaseStatus.ABSENT, missing)
     event = case.make_event(agent, str(engine.project_dir))
     decision = sync.dispatch(engine.complete(event))
-    not_decided = why_not_decided(engine, decision)
+    not_decided = why_not_decided(engine, event, decision)
     if not_decided is not None:
         return CaseResult(
             case, agent.name, CaseStatus.UNKNOWN, "not decided", notes=(not_decided.text,)
