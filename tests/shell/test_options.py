@@ -70,6 +70,8 @@ def options_of(line):
         ("find . -type f -name '*.o' -delete", {"-type": ("f",), "-name": ("*.o",), "-delete": ()}),
         ("docker -H x rm -fv a", {"--host": ("x",), "--force": (), "--volumes": ()}),
         ("docker container rm -f a", {"--force": ()}),
+        ("docker volume rm -f a", {"--force": ()}),
+        ("docker system prune -af --volumes", {"--all": (), "--force": (), "--volumes": ()}),
         (
             "kubectl delete pod a --force --grace-period=0",
             {"--force": (), "--grace-period": ("0",)},

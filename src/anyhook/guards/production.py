@@ -24,6 +24,7 @@ HARMLESS = re.compile(
 )
 # Programs with their first arguments; `*` stands for any characters.
 COMMANDS = [
+    "alembic downgrade",
     "aws * delete-*",
     "aws * terminate-*",
     "aws * stop-*",
@@ -35,10 +36,15 @@ COMMANDS = [
     "cdk destroy",
     "docker stack rm",
     "docker swarm leave",
+    "docker volume prune",
+    "docker volume rm",
     "doctl * * delete",
+    "dotnet ef database drop",
     "eb terminate",
-    "fly apps destroy",
-    "flyctl apps destroy",
+    "etcdctl del",
+    "firebase *:delete",
+    "fly * destroy",
+    "flyctl * destroy",
     "gcloud * delete",
     "gcloud * * delete",
     "gcloud * * * delete",
@@ -60,16 +66,23 @@ COMMANDS = [
     "kubectl replace",
     "kubectl rollout undo",
     "kubectl scale",
+    "mix ecto.drop",
+    "mysqladmin drop",
     "netlify deploy",
+    "npm unpublish",
+    "php* *artisan db:wipe",
+    "php* *artisan migrate:fresh",
     "prisma migrate reset",
     "pulumi destroy",
     "pulumi up",
     "python* *manage.py flush",
     "railway down",
+    "rclone purge",
     "rails db:drop",
     "rails db:reset",
     "rake db:drop",
     "rake db:reset",
+    "sequelize db:drop",
     "serverless remove",
     "terraform apply",
     "terraform destroy",
@@ -77,13 +90,21 @@ COMMANDS = [
     "terraform taint",
     "tofu apply",
     "tofu destroy",
+    "vault kv destroy",
     "vercel remove",
+    "wp db drop",
+    "wp db reset",
 ]
 OPTIONS = [
     ("aws s3 rm", "--recursive"),
     ("aws s3 sync", "--delete"),
+    ("docker compose down", "--volumes"),
+    ("docker system prune", "--volumes"),
     ("gsutil rm", "-r"),
+    ("mc rm", "--recursive"),
     ("prisma db push", "--force-reset"),
+    ("s3cmd del", "--recursive"),
+    ("supabase db reset", "--linked"),
     ("vercel", "--prod"),
 ]
 # Commands of Docker that count if they are for another machine.
@@ -94,7 +115,7 @@ DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 DATABASES = set(
     """
     clickhouse-client cockroach mariadb mongo mongosh mysql mysqladmin psql redis-cli snowsql sqlcmd
-    sqlplus usql
+    sqlplus usql wrangler
     """.split()
 )
 DELETING_WORDS = {"truncate", "dropdatabase", "flushall", "flushdb"}
@@ -196,6 +217,30 @@ dropdb prod
     hooks.example(tool="shell", input={"command": denied}, expect="deny")
 for asked in """
 terraform destroy -auto-approve
+alembic downgrade base
+docker compose down -v
+docker system prune -a --volumes -f
+docker volume prune -f
+docker volume rm shop_data
+dotnet ef database drop --force
+etcdctl del "" --prefix
+firebase firestore:delete --all-collections
+fly volumes destroy vol_1
+flyctl postgres destroy shop
+mc rm --recursive --force store/uploads
+mix ecto.drop
+mysqladmin drop shop
+npm unpublish shop --force
+php artisan db:wipe
+php artisan migrate:fresh --seed
+rclone purge store:uploads
+s3cmd del --recursive s3://uploads
+sequelize db:drop
+supabase db reset --linked
+vault kv destroy -versions=1 secret/shop
+wp db drop --yes
+wp db reset --yes
+wrangler d1 execute shop --remote --command "DROP TABLE users"
 terraform apply -auto-approve
 kubectl drain node-1 --force
 aws s3 rb s3://customer-uploads --force
@@ -273,62 +318,31 @@ psql -c 'delete from a;' shop
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": asked}, expect="ask")
 for harmless in """
-terraform plan
-RAILS_ENV=test rails db:reset
-rails db:migrate
-prisma db push
-python3 manage.py migrate
-kubectl get pods -n production
-kubectl delete pod api-1 --dry-run=server
-kubectl --context minikube delete pod api-1
-aws s3 rb s3://x --dryrun
+terraform plan; helm template ./chart; kubectl get pods -n production
+rails db:migrate; RAILS_ENV=test rails db:reset; MIX_ENV=test mix ecto.drop; prisma db push
+python3 manage.py migrate; alembic upgrade head; php artisan migrate; supabase db reset
+kubectl delete pod api-1 --dry-run=server; aws s3 rb s3://x --dryrun
 az group delete --name x --what-if
-helm upgrade x . --help
-kubectl apply -f x.yaml --check
-helm upgrade x . --diff
-redis-cli -h localhost flushall
-redis-cli -h 127.0.0.1 flushall
-redis-cli -h ::1 flushall
-kubectl --context kind delete pod a
-kubectl --context k3d delete pod a
-kubectl --context docker-desktop delete pod a
-helm delete a -n testing
+helm upgrade x . --help; kubectl apply -f x.yaml --check; helm upgrade x . --diff
+redis-cli -h localhost flushall; redis-cli -h 127.0.0.1 flushall; redis-cli -h ::1 flushall
+kubectl --context kind delete pod a; kubectl --context k3d delete pod a
+kubectl --context minikube delete pod api-1; kubectl --context docker-desktop delete pod a
 kubectl --context rancher-desktop delete pod a
-helm delete a -n test
-helm delete a -n tests
-helm delete a -n dev
-helm delete a -n development
-helm delete a -n staging
-helm delete a -n sandbox
-helm delete a -n preview
-helm delete a -n local
-usql :memory: -c 'drop table a'
-helm list -n prod
-docker -H tcp://prod ps
-docker rm x; docker stop $(docker ps -q)
-aws s3 rm s3://x/a.txt
-aws s3 sync . s3://x
-docker service ls
-gsutil rm gs://x/a
-vercel
-heroku pg:info
-redis-cli get a
-psql -c 'update a set b = 1 where c = 2' shop
-mysql -e 'select a from b' shop
-psql -c 'select delete' shop
-psql -c 'select update' shop
-psql -c 'set a = 1' shop
-psql -c 'create table a (b int)' shop
-psql -c 'select drop' shop
-grep -rn 'drop table' src; echo delete from a
-psql -c 'delete from a where b = 1' shop
-helm template ./chart
-aws s3 ls s3://customer-uploads
-psql -h localhost test -c 'DROP TABLE tmp_import'
-psql -h prod-db.example.com -c 'SELECT count(*) FROM orders'
-sqlite3 :memory: 'CREATE TABLE t(a); DROP TABLE t'
+helm delete a -n testing; helm delete a -n test; helm delete a -n tests; helm delete a -n dev
+helm delete a -n development; helm delete a -n staging; helm delete a -n sandbox
+helm delete a -n preview; helm delete a -n local; helm list -n prod
+docker -H tcp://prod ps; docker rm x; docker stop $(docker ps -q); docker compose down
+docker service ls; docker volume ls; docker system prune -f
+aws s3 rm s3://x/a.txt; aws s3 sync . s3://x; aws s3 ls s3://uploads; rclone copy x:uploads .
+gsutil rm gs://x/a; mc rm x/a.txt; s3cmd del s3://x/a.txt; vercel; heroku pg:info
+redis-cli get a; psql -c 'update a set b = 1 where c = 2' shop
+mysql -e 'select a from b' shop; wrangler d1 execute shop --command "SELECT 1"
+psql -c 'select delete' shop; psql -c 'select update' shop; psql -c 'select drop' shop
+psql -c 'set a = 1' shop; psql -c 'create table a (b int)' shop
+psql -c 'delete from a where b = 1' shop; psql -h localhost test -c 'DROP TABLE tmp_import'
+psql -h prod-db.example.com -c 'SELECT count(*) FROM orders'; usql :memory: -c 'drop table a'
+sqlite3 :memory: 'CREATE TABLE t(a); DROP TABLE t'; grep -rn 'drop table' src; echo delete from a
 git commit -m 'Drop table users after the migration'
-docker compose down
 """.strip().splitlines():
     hooks.example(tool="shell", input={"command": harmless}, expect="none")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from anyhook.shell.scope import Redirect
 
-_MERGED = frozenset("container image volume network system builder manager buildx".split())
+_MERGED = frozenset("container image builder buildx".split())
 """Words of `docker` in front of a subcommand: `docker container rm` is `docker rm`."""
 _WITH_SUBCOMMANDS = frozenset(
     "git docker kubectl terraform helm aws gcloud az npm yarn pnpm pip cargo apt-get brew systemctl"

@@ -22,6 +22,7 @@ _DOCKER_EXEC = (
     "%stop %exact d|detach detach-keys= e|env= env-file= i|interactive privileged t|tty u|user="
     " w|workdir="
 )
+_DOCKER_PRUNE = "%exact a|all f|force filter= volumes"
 _KUBECTL = (
     " n|namespace= context= cluster= kubeconfig= s|server= token= user= as= as-group= as-uid="
     " request-timeout= certificate-authority= client-certificate= client-key= tls-server-name="
@@ -115,7 +116,12 @@ TABLES = {
     "docker exec": _DOCKER_EXEC,
     "docker rm": "%exact f|force l|link v|volumes",
     "docker rmi": "%exact f|force no-prune platform=",
-    "docker prune": "%exact a|all f|force filter= volumes",
+    "docker prune": _DOCKER_PRUNE,
+    "docker system": "%stop %exact",
+    "docker system prune": _DOCKER_PRUNE,
+    "docker volume": "%stop %exact",
+    "docker volume prune": _DOCKER_PRUNE,
+    "docker volume rm": "%exact f|force",
     "docker compose": (
         "%stop %exact ansi= compatibility dry-run env-file= f|file= parallel= profile= progress="
         " project-directory= p|project-name= all-resources"
