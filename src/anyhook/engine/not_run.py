@@ -106,7 +106,9 @@ def _why_ignored(engine: Engine, event: Event, decision: Decision) -> NotDecided
     ignored = "the settings file" if dropped_event is None else "the hooks on this event"
     text = f"{number} not run in {engine.agent.title}, which ignores {ignored}"
     command = f"anyhook check --agent {engine.agent.name}"
-    return NotDecided(text, tuple(hooks), f"{command} --project {shlex.quote(str(engine.project_dir))}")
+    return NotDecided(
+        text, tuple(hooks), f"{command} --project {shlex.quote(str(engine.project_dir))}"
+    )
 
 
 def untrusted_in_agent(engine: Engine, decision: Decision) -> list[str]:
