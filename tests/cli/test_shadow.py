@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from anyhook import BeforeTool, Engine, RequiredHooksError, deny
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring import Hooks
 from anyhook.cli import OK, USAGE, main
 from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
+from anyhook.settings.changes import settings_file
+from anyhook.settings.entries import add_definitions
 from anyhook.testing import make_payload
 from tests.cli.test_record import here, write  # noqa: F401 - a fixture
 from tests.waiting import until
@@ -426,3 +429,26 @@ def test_a_shadow_is_not_what_a_host_requires(here, script, require):  # noqa: F
 
     with pytest.raises(RequiredHooksError, match="runs as a shadow"):
         Engine.load(here / "project", **options)
+
+
+@pytest.mark.parametrize("shadow_first", [True, False])
+@pytest.mark.parametrize("name", CODING_AGENTS)
+def test_a_shadow_never_stands_in_for_the_live_hook(project, name, shadow_first):
+    """The agent sees two command lines: the shadow has `--shadow`."""
+    agent = get_agent(name)
+    event = agent.by_canonical["before_tool"]
+    commands = ["anyhook run guard.py", "anyhook run guard.py --shadow"]
+    definitions = []
+    for command in reversed(commands) if shadow_first else commands:
+        definition = {"hooks": [{"type": "command", "command": command}]}
+        if event.writes_matchers:
+            definition["matcher"] = agent.vocabulary.name("shell")
+        definitions.append(definition)
+    path = settings_file(agent, project, "project")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(add_definitions(agent, "", str(path), {event.wire: definitions}))
+
+    engine = Engine.load(project, agent=name, on_message=lambda _: None)
+    plan = engine.plan(BeforeTool(tool_name=agent.vocabulary.name("shell"), tool_input={}))
+
+    assert [handler.shadow for handler in plan.handlers] == [shadow_first, not shadow_first]
