@@ -246,7 +246,12 @@ def test_a_hook_file_can_be_a_shadow_by_itself(here):  # noqa: F811
     assert json.loads(journal(here)[0])["results"][0]["shadow"] is True
 
 
-@pytest.mark.parametrize("body", ["raise ValueError", "import sys; sys.exit(2)", "return 7"])
+LOSES_REPLY = "import sys; sys.modules['anyhook.authoring.degrade'] = None; return deny('not here')"
+
+
+@pytest.mark.parametrize(
+    "body", ["raise ValueError", "import sys; sys.exit(2)", "return 7", LOSES_REPLY]
+)
 def test_a_shadow_that_fails_closed_does_not_decide(here, body):  # noqa: F811
     text = HOOK_FILE.format(options="shadow=True, on_crash='deny'")
     hook = write(here / "project/hook.py", text.replace("return deny('not here')", body))
