@@ -530,11 +530,15 @@ def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):
     [
         "import os\nIS_THERE = os.path.exists('rules.txt')\n",
         "import os\nIS_THERE = os.access('rules.txt', os.R_OK)\n",
-        "from os import stat\ntry:\n    IS_THERE = bool(stat('rules.txt'))\n"
-        "except OSError:\n    IS_THERE = False\n",
+        (
+            "from os import stat\ntry:\n    IS_THERE = bool(stat('rules.txt'))\n"
+            "except OSError:\n    IS_THERE = False\n"
+        ),
         "from pathlib import Path\nIS_THERE = Path('rules.txt').is_file()\n",
-        "from pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
-        "IS_THERE = (HERE / 'rules.txt').exists()\n",
+        (
+            "from pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
+            "IS_THERE = (HERE / 'rules.txt').exists()\n"
+        ),
         "import shutil\nIS_THERE = shutil.which('./rules.txt', mode=0) is not None\n",
     ],
 )
