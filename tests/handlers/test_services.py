@@ -1293,7 +1293,7 @@ async def test_the_client_has_to_be_entered_on_the_loop_that_uses_it(world, serv
 async def test_without_the_sdk_the_client_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
 
-    with pytest.raises(UsageError, match="pip install 'mcp>="):
+    with pytest.raises(UsageError, match=r"pip install .*'mcp>="):
         async with SdkClient({}):
             pass
 
