@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main, run_replies
-from tools.drift.case_forms import load_cases
+from tools.drift.case_forms import Case, Expected, load_cases
+from tools.drift.cases import Played, play_cases
 from tools.drift.compare import compare_surfaces, compare_with_tables
 from tools.drift.packages import PACKAGES, ROOT, start_command
 from tools.drift.random_replies import Effect, RandomReplies, decide, difference
@@ -20,6 +21,7 @@ from tools.drift.runs import AgentTests, read_results, run_tests
 from tools.drift.surface import Surface, read_surface
 
 from anyhook.agents import AGENTS
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import VERSIONS
 
 BUNDLE = """
@@ -217,6 +219,17 @@ def test_the_observed_cases_can_be_played(agent, count, tmp_path):
 
 def test_an_agent_without_a_table_has_no_cases(tmp_path):
     assert load_cases("gemini", tmp_path, tmp_path) == []
+
+
+def test_a_program_inherits_the_variables_of_a_case(tmp_path, monkeypatch):
+    """Those of the user that begin like them would change its settings, and are left out."""
+    program = tmp_path / "program.sh"
+    program.write_text("echo $QWEN_HOME > seen.txt\n")
+    expected = Expected(files={"seen.txt": "elsewhere\n"})
+    case = Case("1", expected, {}, (ModelTurn("after"),), {"QWEN_HOME": "elsewhere"})
+    monkeypatch.setattr("tools.drift.cases.load_cases", lambda *_arguments: [case])
+
+    assert play_cases("qwen", ["sh", str(program)]) == Played(1)
 
 
 @pytest.fixture
