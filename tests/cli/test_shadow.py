@@ -101,6 +101,22 @@ def test_fire_shows_what_a_shadow_would_have_answered(here, script, capfd):  # n
     assert "DENY" not in out
 
 
+def test_a_narrow_terminal_shows_what_is_a_shadow(here, script, capfd, monkeypatch):  # noqa: F811
+    path = settings(here, str(script))
+    path.write_text(path.read_text().replace("  // mine\n", ""))
+    script.write_text(f"#!/bin/sh\necho '{'no ' * 30}' >&2; exit 2\n")
+    main(["shadow", "guard.sh", "--agent", "claude", "--yes"])
+    capfd.readouterr()
+    monkeypatch.setenv("COLUMNS", "80")
+
+    call = ["--tool", "Bash", "--input", '{"command": "rm x"}', "--trust-once"]
+    main(["fire", "PreToolUse", "--agent", "claude", *call])
+
+    out = capfd.readouterr().out
+    (row,) = [line for line in out.splitlines() if line.startswith("  guard.sh")]
+    assert "as a shadow  deny" in row
+
+
 def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # noqa: F811
     path = settings(here, str(script))
     before = path.read_bytes()

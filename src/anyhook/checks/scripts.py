@@ -29,6 +29,7 @@ from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
+from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
@@ -295,10 +296,13 @@ class CheckedFile(NamedTuple):
 
 
 def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
-    """Yield the hook files that commands name, each with the hooks that name it."""
+    """Yield the hook files that commands name, each with the hooks that name it.
+
+    The recorder is left out: it has no functions on purpose.
+    """
     hooks: dict[Path, list[tuple[HookDefinition, HandlerSpec]]] = {}
     for definition, handler in each_handler(engine.definitions):
-        if handler.kind == "command":
+        if handler.kind == "command" and not is_recorder_command(handler.command or ""):
             for path in files_of(engine, handler):
                 hooks.setdefault(path, []).append((definition, handler))
     for path, hooks_of_file in hooks.items():

@@ -62,6 +62,8 @@ _LOADING_OPTIONS = frozenset(
 
 _PLAIN_PATH = expression(r"[\w./@+-]+")
 """Paths that no shell changes, without quotes too."""
+_QUOTED_PATH = expression(r"[^$`\\\"]+")
+"""Paths that no shell changes in double quotes."""
 _SAME_ENVIRONMENT = SHELLS.union(WRAPPERS)
 """Programs behind which a name means the same program as in front of them."""
 _OTHER_LANGUAGES = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
@@ -90,9 +92,11 @@ class Start(NamedTuple):
     Attributes:
         script: Its path, which may not exist.
         interpreter: The word that names its interpreter; `None` if its first line does.
-        arguments: The words after it, with a `$` in those that are not known.
+        arguments: The words after it.
         is_in_environment: Whether a program like `poetry run` chooses the environment in which the
             interpreter is found.
+
+    A `$` in a word means that it is not known; a `$` of a known path is `LITERAL_DOLLAR`.
     """
 
     script: Path
@@ -130,9 +134,10 @@ def starts_of(hook: CheckedHook, line: str) -> Iterator[Start]:
 
     def expand(use: VariableUse) -> str | None:
         value = hook.variables.get(use.name, "")
+        form = _QUOTED_PATH if use.quote else _PLAIN_PATH
         # The shell sets the variable of its directory itself.
         is_known = use.quote != "'" and use.name != "PWD"
-        return value if is_known and _PLAIN_PATH.fullmatch(value) else None
+        return value if is_known and form.fullmatch(value) else None
 
     # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
     known = replace_variables(name_directories(line), expand)
@@ -146,8 +151,17 @@ def only_starts_file(hook: CheckedHook, file: str) -> bool:
     not run, or the agent may not get what it answers.
     """
     line = hook.handler.command_line
-    scripts = [os.path.realpath(start.script) for start in find_starts(hook)]
-    return _is_one_command(line) and scripts == [os.path.realpath(file)]
+    starts = list(find_starts(hook))
+    scripts = [os.path.realpath(start.script) for start in starts]
+    is_read = all(_is_interpreter(start.interpreter) for start in starts)
+    return is_read and _is_one_command(line) and scripts == [os.path.realpath(file)]
+
+
+def _is_interpreter(word: str | None) -> bool:
+    """Return whether a word is known to run the script behind it; `/bin/true` does not."""
+    if word is None or base_name(word) == "anyhook":
+        return True
+    return language_of_interpreter(base_name(word)) is not None
 
 
 def _is_one_command(line: str) -> bool:
@@ -187,18 +201,16 @@ def _is_preparation(pipeline: Pipeline) -> bool:
 def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:
     base = _directory(hook)
     for command in commands:
-        texts: list[str] = []
-        for word in command.words:
-            text = expand_variables(word, hook.variables, base)
-            # With a `$` in it, a word is not known.
-            texts.append(text if "$" in text else text.replace(LITERAL_DOLLAR, "$"))
+        # With a `$` in it, a word is not known.
+        texts = [expand_variables(word, hook.variables, base) for word in command.words]
         is_in_environment = not _SAME_ENVIRONMENT.issuperset(command.wrappers)
         script, interpreter = _start_of(texts)
         if script is None and is_in_environment and texts and texts[0].endswith(".py"):
             script = texts[0]
         if script is not None and "$" not in script:
-            path = base / command.directory / os.path.expanduser(script)
             arguments = tuple(texts[texts.index(script) + 1 :])
+            script = script.replace(LITERAL_DOLLAR, "$")
+            path = base / command.directory / os.path.expanduser(script)
             path = Path(os.path.normpath(path))
             yield Start(path, interpreter, arguments, is_in_environment)
 
@@ -317,6 +329,7 @@ def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
     """
     if "$" in word or language_of_interpreter(base_name(word)) is None:
         return None
+    word = word.replace(LITERAL_DOLLAR, "$")
     search_path = hook.engine.environ.get("PATH", os.defpath).split(os.pathsep)
     directories = [directory for directory in search_path if os.path.isabs(directory)]
     if "/" in word:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
-from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, MAX_INTEGER, marks_for, read_events
 from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def sessions(
         values += before
     rows = history.connection.execute(
         f"{_SESSIONS} WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
-        (*values, limit),
+        (*values, min(limit, MAX_INTEGER)),
     ).fetchall()
     return _summaries(history.connection, rows)
 
@@ -270,7 +270,8 @@ def get_event(history: History, number: int) -> RecordedEvent:
         UsageError: If there is none.
     """
     rows = history.connection.execute(
-        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?", (number,)
+        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?",
+        (min(number, MAX_INTEGER),),
     )
     events = read_events(history.connection, rows)
     if not events:
