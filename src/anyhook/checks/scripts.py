@@ -29,6 +29,7 @@ from anyhook.checks.settings import shell_syntax_problem
 from anyhook.checks.shell_flow import shell_flow
 from anyhook.engine.hook_files import files_of
 from anyhook.files import read_user_file
+from anyhook.journal.records import is_recorder_command
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
@@ -341,12 +342,15 @@ def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
 
 
 def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
-    """Report an entry on an event for which the hook file has no function."""
+    """Report an entry on an event for which the hook file has no function.
+
+    The recorder decides nothing on any event, on purpose.
+    """
     if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         return
     events = list(dict.fromkeys(use.event for use in file.uses))
     for definition, handler in file.hooks:
-        if definition.event in events:
+        if definition.event in events or is_recorder_command(handler.command or ""):
             continue
         spec = engine.agent.form(definition.form).by_canonical[definition.event]
         remedy = f"write @hooks.{definition.event} above one, or remove this entry"
