@@ -395,6 +395,57 @@ def test_a_matcher_that_hits_no_tool_of_its_file_is_broken(
     assert ("does not match" in hook.evidence) is (word is HealthWord.BROKEN)
 
 
+FAULTS = {
+    "a script that is not there": ("{there}/missing/guard.py", ""),
+    "another agent": ("anyhook run {there}/guard.py --agent nobody", HOOK_FILE),
+    "a file that may not be executed": ("{there}/guard.py", "#!/usr/bin/env python3\n"),
+    "a script that cannot be read": ("python3 {there}/guard.py", "def broken(:\n"),
+    "a module that is not there": ("python3 {there}/guard.py", "import no_such_module_x\n"),
+    "a hook file that never runs": (
+        "python3 {there}/guard.py",
+        HOOK_FILE.replace("hooks.run()", "pass"),
+    ),
+    "a lost answer": ("python3 {there}/guard.py", HOOK_FILE.replace("return deny", "deny")),
+}
+"""What is wrong with a hook to its command, and to the text of its script."""
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_hook_is_not_broken_because_another_of_its_name_is(here, name, fault):
+    command, text = FAULTS[fault]
+    there = Path.home() / "hooks"
+    there.mkdir()
+    (there / "guard.py").write_text(text)
+    (here / "guard.py").write_text(HOOK_FILE)
+    agent = get_agent(name)
+    commands = {"user": command.format(there=there), "project": "python3 guard.py"}
+    for layer, line in commands.items():
+        path = settings_file(agent, here, layer)
+        path.parent.mkdir(exist_ok=True)
+        definition = {"hooks": [{"type": "command", "command": line}]}
+        wire = agent.by_canonical["before_tool"].wire
+        path.write_text(add_definitions(agent, "", str(path), {wire: [definition]}))
+
+    hooks = anyhook.health(load(here, name)).hooks
+
+    found = {str(hook.row.handler.layer): (hook.row.handler.label, hook.word) for hook in hooks}
+    assert found == {
+        "user": ("guard.py", HealthWord.BROKEN),
+        "project": ("guard.py", HealthWord.UNKNOWN),
+    }
+
+
+def test_a_hook_that_names_the_settings_is_not_broken_because_another_is(here):
+    (here / ".claude").mkdir()
+    commands = ("sh missing.sh", "grep -q x .claude/settings.json")
+    handlers = [{"type": "command", "command": command} for command in commands]
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": handlers}]}}
+    (here / ".claude" / "settings.json").write_text(json.dumps(settings, indent=1))
+
+    assert words(here, "claude") == [HealthWord.BROKEN, HealthWord.UNKNOWN]
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_guard_that_was_killed_in_its_last_runs_is_broken(here, name):
     path = script(here, "#!/bin/sh\nkill -9 $$\nexit 2\n")
