@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from anyhook.agents.program import get_program
 from anyhook.checks.hook import HookReader
 from anyhook.checks.rules import check_settings
-from anyhook.engine.absent import UNREADABLE
+from anyhook.engine.absent import UNREADABLE, shadow_remedy
 from anyhook.engine.dead_matchers import check_never_matches
 from anyhook.engine.engine import Engine
+from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import HistoryError
 from anyhook.history.trials import PROBE, TEST, Trial
 from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
@@ -251,7 +252,9 @@ class _Judge:
             return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
+            shadow = shadow_place(self._engine, row.handler) or place
+            settle = shadow_remedy(row.handler, shadow)
+            return HookHealth(row, HealthWord.UNKNOWN, text, shadow, settle)
         fact = self._fact_about(row)
         if fact is not None:
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
@@ -323,7 +326,7 @@ class _Judge:
         else:
             text = "it was not seen to run with its present content"
         if evidence.passes_alone:
-            text = "its file passes its own examples, but its command line was not seen to run it"
+            text = f"its file passes its own examples, but {evidence.passes_alone}"
         return self._unknown(row, text, old, can_test_file=not evidence.passes_alone)
 
     def _unknown(
