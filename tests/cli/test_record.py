@@ -100,12 +100,18 @@ def test_a_dry_run_reports_the_state_that_stays(here, capfd):
     assert off("--dry-run") == (False, False, 0)
 
 
-@pytest.mark.slow
-def test_the_settings_are_valid_with_the_recorder(here):
-    for agent in CODING_AGENTS:
-        assert record("on", "--agent", agent, "--yes") == OK
-        problems = [str(one) for one in hooks_of(agent, here).diagnostics]
-        assert problems == [], agent
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_check_reports_no_error_about_the_recorder(here, capfd, agent):
+    assert record("on", "--agent", agent, "--yes") == OK
+    assert [str(problem) for problem in hooks_of(agent, here).diagnostics] == []
+    capfd.readouterr()
+
+    code = main(["check", "--agent", agent, "--json"])
+
+    report = json.loads(capfd.readouterr().out)
+    errors = [each for each in report["diagnostics"] if each["severity"] == "error"]
+    assert errors == []
+    assert (code, report["hooks"] > 0) == (OK, True)
 
 
 @pytest.mark.slow

@@ -232,6 +232,113 @@ def keep(engine, kind, *, release="", detail="", is_good=True, has_decided=True,
         )
 
 
+# -- what an entry was not asked about
+
+TWO_TOOLS = HOOK_FILE.replace('"shell"', '"shell", "write_file"', 1)
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+def test_examples_count_for_an_entry_whose_matcher_covers_them(here, run, name):
+    vocabulary = get_agent(name).vocabulary
+    path = script(here, TWO_TOOLS, "guard.py")
+    configure(here, name, f"python3 {path}", matcher=vocabulary.name("write_file"))
+    run("test", str(path), "--agent", name)
+
+    hook = only(here, name)
+
+    assert hook.word is HealthWord.UNKNOWN
+    assert hook.evidence == (
+        "its file passes its own examples, but the calls that it answers there do not reach this "
+        "entry"
+    )
+    assert hook.settle == f"anyhook probe --agent {name}"
+
+    configure(here, name, f"python3 {path}", matcher=vocabulary.name("shell"))
+    assert only(here, name).word is HealthWord.WORKS
+
+
+@pytest.mark.parametrize(
+    ("condition", "word"),
+    [("Bash(git *)", HealthWord.UNKNOWN), ("Bash(rm *)", HealthWord.WORKS)],
+)
+def test_examples_count_for_an_entry_whose_condition_covers_them(here, run, condition, word):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", f"python3 {path}", **{"if": condition})
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is word
+
+
+def test_an_example_that_is_let_pass_does_not_show_that_a_guard_works(here, run):
+    text = HOOK_FILE.replace('input={"command": "ls"}', 'input={"command": "git status"}')
+    path = script(here, text, "guard.py")
+    configure(here, "claude", f"python3 {path}", **{"if": "Bash(git *)"})
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.UNKNOWN
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_examples_do_not_show_that_a_hook_answers_within_a_short_timeout(here, run, name):
+    path = script(here, HOOK_FILE, "guard.py")
+    timeout = round(0.02 / get_agent(name).settings.timeout_unit, 2)
+    configure(here, name, f"python3 {path}", timeout=timeout)
+    run("test", str(path), "--agent", name)
+
+    hook = only(here, name)
+
+    assert (hook.word, hook.row.handler.timeout) == (HealthWord.UNKNOWN, 0.02)
+    assert hook.evidence.endswith("its timeout of 0.02 s may be too short")
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+def test_calls_that_another_matcher_let_through_do_not_count(here, name):
+    path = shlex.quote(str(script(here, f"#!/bin/sh\n{DENY}\n")))
+    vocabulary = get_agent(name).vocabulary
+    shell, write = vocabulary.name("shell"), vocabulary.name("write_file")
+    configure(here, name, path, matcher=f"{shell}|{write}")
+    fire(here, name, times=3)
+    assert only(here, name).word is HealthWord.WORKS
+
+    configure(here, name, path, matcher=write)
+
+    assert only(here, name).word is HealthWord.UNKNOWN
+
+
+def test_calls_that_another_condition_let_through_do_not_count(here):
+    path = shlex.quote(str(script(here, f"#!/bin/sh\n{DENY}\n")))
+    configure(here, "claude", path)
+    fire(here, "claude", "rm -r x", times=3)
+
+    configure(here, "claude", path, **{"if": "Bash(git *)"})
+
+    assert only(here, "claude").word is HealthWord.UNKNOWN
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_file_that_makes_itself_a_shadow_does_not_work(here, run, name):
+    path = script(here, HOOK_FILE.replace("Hooks()", "Hooks(shadow=True)"), "guard.py")
+    configure(here, name, f"python3 {path}")
+    run("test", str(path), "--agent", name)
+
+    hook = only(here, name)
+
+    assert (hook.word, hook.row.state) == (HealthWord.UNKNOWN, "shadow")
+    assert hook.settle == f"remove shadow=True from {path}:4"
+    assert f"remove shadow=True from {path}:4" in run("check", "--agent", name)[1]
+    for require in (True, ["before_tool"]):
+        with pytest.raises(anyhook.RequiredHooksError, match="runs as a shadow"):
+            load(here, name, require=require)
+
+
+def test_a_file_that_is_a_shadow_when_it_is_tested_does_not_work(here, run):
+    path = script(here, HOOK_FILE.replace("Hooks()", "Hooks(shadow=bool(1))"), "guard.py")
+    configure(here, "claude", f"python3 {path}")
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.UNKNOWN
+
+
 # -- broken
 
 BROKEN_COMMANDS = {
@@ -302,6 +409,18 @@ def test_a_guard_is_not_broken_because_another_entry_runs_it_in_the_background(h
         "echo FILE",
         "python3 -c pass FILE",
         "# python3 FILE",
+        "env -i anyhook run FILE",
+        "env X=1 python3 FILE",
+        "PATH=/nonexistent anyhook run FILE",
+        "PATH=/nonexistent; anyhook run FILE",
+        "timeout 0.001 anyhook run FILE",
+        "timeout -k 1 0.001 python3 FILE",
+        "exec timeout 0.01s python3 FILE",
+        "sh -c 'PATH=/nonexistent anyhook run FILE'",
+        "sh -c 'timeout 0.001 python3 FILE'",
+        "cd /nonexistent && python3 FILE",
+        "python3 -S FILE",
+        "python3 FILE --timeout 0.01",
     ],
 )
 def test_a_command_line_that_may_not_run_its_file_does_not_work_by_examples(here, run, line):
@@ -334,6 +453,9 @@ def test_a_command_line_that_loses_the_denial_of_its_file_is_broken(here, run, l
         "FILE 2>/dev/null",
         "exec python3 FILE",
         "timeout 5 python3 FILE",
+        "timeout 1m python3 -u FILE",
+        "sh -c 'exec python3 FILE'",
+        "python3 FILE --agent claude",
         '"$CLAUDE_PROJECT_DIR"/NAME',
     ],
 )
@@ -438,8 +560,8 @@ def test_a_hook_file_that_is_started_for_another_agent_is_broken(here, run, line
         ('"shell", "mcp__x__y"', "{write}", HealthWord.BROKEN),
         ('"shell"', "{write}|{shell}", HealthWord.WORKS),
         ('"shell"', "", HealthWord.WORKS),
-        ('"shell", "mcp__x__*"', "{write}", HealthWord.WORKS),
-        ('*["shell"]', "{write}", HealthWord.WORKS),
+        ('"shell", "mcp__x__*"', "{write}", HealthWord.UNKNOWN),
+        ('*["shell"]', "{write}", HealthWord.UNKNOWN),
     ],
 )
 def test_a_matcher_that_hits_no_tool_of_its_file_is_broken(
@@ -455,6 +577,57 @@ def test_a_matcher_that_hits_no_tool_of_its_file_is_broken(
 
     assert hook.word is word
     assert ("does not match" in hook.evidence) is (word is HealthWord.BROKEN)
+
+
+FAULTS = {
+    "a script that is not there": ("{there}/missing/guard.py", ""),
+    "another agent": ("anyhook run {there}/guard.py --agent nobody", HOOK_FILE),
+    "a file that may not be executed": ("{there}/guard.py", "#!/usr/bin/env python3\n"),
+    "a script that cannot be read": ("python3 {there}/guard.py", "def broken(:\n"),
+    "a module that is not there": ("python3 {there}/guard.py", "import no_such_module_x\n"),
+    "a hook file that never runs": (
+        "python3 {there}/guard.py",
+        HOOK_FILE.replace("hooks.run()", "pass"),
+    ),
+    "a lost answer": ("python3 {there}/guard.py", HOOK_FILE.replace("return deny", "deny")),
+}
+"""What is wrong with a hook to its command, and to the text of its script."""
+
+
+@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_hook_is_not_broken_because_another_of_its_name_is(here, name, fault):
+    command, text = FAULTS[fault]
+    there = Path.home() / "hooks"
+    there.mkdir()
+    (there / "guard.py").write_text(text)
+    (here / "guard.py").write_text(HOOK_FILE)
+    agent = get_agent(name)
+    commands = {"user": command.format(there=there), "project": "python3 guard.py"}
+    for layer, line in commands.items():
+        path = settings_file(agent, here, layer)
+        path.parent.mkdir(exist_ok=True)
+        definition = {"hooks": [{"type": "command", "command": line}]}
+        wire = agent.by_canonical["before_tool"].wire
+        path.write_text(add_definitions(agent, "", str(path), {wire: [definition]}))
+
+    hooks = anyhook.health(load(here, name)).hooks
+
+    found = {str(hook.row.handler.layer): (hook.row.handler.label, hook.word) for hook in hooks}
+    assert found == {
+        "user": ("guard.py", HealthWord.BROKEN),
+        "project": ("guard.py", HealthWord.UNKNOWN),
+    }
+
+
+def test_a_hook_that_names_the_settings_is_not_broken_because_another_is(here):
+    (here / ".claude").mkdir()
+    commands = ("sh missing.sh", "grep -q x .claude/settings.json")
+    handlers = [{"type": "command", "command": command} for command in commands]
+    settings = {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": handlers}]}}
+    (here / ".claude" / "settings.json").write_text(json.dumps(settings, indent=1))
+
+    assert words(here, "claude") == [HealthWord.BROKEN, HealthWord.UNKNOWN]
 
 
 @pytest.mark.parametrize("name", AGENTS)

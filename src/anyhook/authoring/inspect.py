@@ -112,6 +112,16 @@ def _is_hooks_call(node: ast.expr) -> bool:
     return "Hooks" in (getattr(node.func, "id", ""), getattr(node.func, "attr", ""))
 
 
+def shadow_line(source: bytes) -> int | None:
+    """Return the line of `Hooks(shadow=True)` in a hook file; `None` if it has none."""
+    for node in read_python(source).nodes:
+        if isinstance(node, ast.Call) and _is_hooks_call(node):
+            for keyword in node.keywords:
+                if keyword.arg == "shadow" and getattr(keyword.value, "value", None) is True:
+                    return keyword.value.lineno
+    return None
+
+
 def builds_hooks(source: bytes) -> bool:
     """Return whether a Python file is a hook file: it imports `Hooks` from anyhook and uses it.
 

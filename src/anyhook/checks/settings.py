@@ -13,9 +13,11 @@ from anyhook.agents.tool_names import suggest_tool
 from anyhook.authoring.inspect import scan
 from anyhook.checks.interpreters import check_shell
 from anyhook.checks.started_scripts import find_starts, started_paths
+from anyhook.engine.absent import report_shadow
 from anyhook.engine.dead_matchers import check_matcher
+from anyhook.engine.hook_files import shadow_place
 from anyhook.engine.startable import check_start, variables_of_others
-from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
+from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler, handlers_of
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.layers import Layer
 from anyhook.model.suggest import closest
@@ -57,6 +59,10 @@ def settings_files(engine: Engine) -> Iterator[Diagnostic]:
 def switched_off(engine: Engine) -> Iterator[Diagnostic]:
     """Report the hooks that are switched off or disabled, and those that are shadows."""
     yield from engine.switched_off()
+    for handler in handlers_of(engine.hooks.definitions):
+        place = None if handler.shadow else shadow_place(engine, handler)
+        if place is not None:
+            yield report_shadow(handler, place)
 
 
 def no_hooks(engine: Engine) -> Iterator[Diagnostic]:

@@ -207,11 +207,11 @@ def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterato
         script, interpreter = _start_of(texts)
         if script is None and is_in_environment and texts and texts[0].endswith(".py"):
             script = texts[0]
-        if script is not None and "$" not in script:
+        directory = base / command.directory
+        if script is not None and "$" not in script and directory.is_dir():
             arguments = tuple(texts[texts.index(script) + 1 :])
             script = script.replace(LITERAL_DOLLAR, "$")
-            path = base / command.directory / os.path.expanduser(script)
-            path = Path(os.path.normpath(path))
+            path = Path(os.path.normpath(directory / os.path.expanduser(script)))
             yield Start(path, interpreter, arguments, is_in_environment)
 
 

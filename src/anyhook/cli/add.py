@@ -232,9 +232,9 @@ def _try_guards(addition: Addition) -> None:
         return
     with Sandbox.for_project(addition.place.project, discards_output=True) as sandbox:
         for path in guards:
-            results = try_hook_file(sandbox, path, names).results
+            tried = try_hook_file(sandbox, path, names)
             with evidence_may_be_lost():
-                keep_examples(path.resolve(), results)
+                keep_examples(path.resolve(), tried)
 
 
 def changes_json(changes: Sequence[Change]) -> list[dict[str, Any]]:

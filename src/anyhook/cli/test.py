@@ -130,7 +130,7 @@ def _test_hook_file(file: Path, agent_names: list[str], *, as_json: bool) -> int
         tried = try_hook_file(sandbox, file, agent_names)
     results, warnings, problems = tried.results, tried.warnings, tried.problems
     with evidence_may_be_lost():
-        keep_examples(file.resolve(), results)
+        keep_examples(file.resolve(), tried)
     for traceback in dict.fromkeys(result.traceback for result in results if result.traceback):
         log_text(traceback)
     unsupported = unsupported_uses(file.name, scan(file), map(get_agent, agent_names))

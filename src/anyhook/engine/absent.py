@@ -83,19 +83,27 @@ def report_switched_off(hooks: HookSet) -> Iterator[Diagnostic]:
 
 
 def find_shadows(hooks: HookSet) -> Iterator[Diagnostic]:
-    """Report every hook that runs as a shadow."""
+    """Report every hook that its settings make a shadow."""
     for handler in _handlers_of(hooks):
         if handler.shadow:
-            yield _report_shadow(handler)
+            yield report_shadow(handler, handler.place)
 
 
-def _report_shadow(handler: HandlerSpec) -> Diagnostic:
+def report_shadow(handler: HandlerSpec, place: Place) -> Diagnostic:
+    """Report a hook that runs as a shadow; the place is what makes it one."""
     label = handler.label
     text = (
-        f"{label!r} runs as a shadow: its answer is recorded and does not count; let it decide "
-        f"with: anyhook enable {shlex.quote(label)}"
+        f"{label!r} runs as a shadow: its answer is recorded and does not count; "
+        f"let it decide: {shadow_remedy(handler, place)}"
     )
-    return diagnose("shadow-hook", text, handler.place, handler=label)
+    return diagnose("shadow-hook", text, place, handler=label)
+
+
+def shadow_remedy(handler: HandlerSpec, place: Place) -> str:
+    """Return how a shadow becomes a hook that decides; the place is what makes it a shadow."""
+    if handler.shadow:
+        return f"anyhook enable {shlex.quote(handler.label)}"
+    return f"remove shadow=True from {place}"
 
 
 def required_events(require: bool | Collection[str], agent: AgentSpec) -> bool | frozenset[str]:
@@ -124,6 +132,7 @@ class HookState(Record):
         guard: Decides which matchers may be evaluated.
         services: What the host has set up.
         runs: Returns whether a handler is switched on and trusted.
+        shadow_place: Returns what makes a handler a shadow; `None` if it decides.
     """
 
     required: bool | frozenset[str]
@@ -135,6 +144,7 @@ class HookState(Record):
     guard: TrustGuard
     services: Services
     runs: Callable[[HandlerSpec], bool]
+    shadow_place: Callable[[HandlerSpec], Place | None]
 
 
 def check_required(state: HookState, unrunnable: Iterable[Diagnostic]) -> None:
@@ -163,7 +173,8 @@ def check_required(state: HookState, unrunnable: Iterable[Diagnostic]) -> None:
     reasons += unrunnable
     if required is True:
         running = [handler for handler in _handlers_of(hooks) if state.runs(handler)]
-        reasons += [_report_shadow(handler) for handler in running if handler.shadow]
+        places = [(handler, state.shadow_place(handler)) for handler in running]
+        reasons += [report_shadow(handler, place) for handler, place in places if place]
         if not running:
             reasons.append(diagnose("no-hooks", "no hook is configured that runs"))
     if reasons:
@@ -179,8 +190,9 @@ def _absent_on(spec: EventSpec, state: HookState) -> Iterator[Diagnostic]:
     if not handlers:
         yield diagnose("no-hooks", f"no hook is configured on {spec.wire}")
     for handler in handlers:
-        if handler.shadow:
-            yield _report_shadow(handler)
+        shadow = state.shadow_place(handler)
+        if shadow is not None:
+            yield report_shadow(handler, shadow)
         elif not state.runs(handler):
             text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)

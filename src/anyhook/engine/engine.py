@@ -11,6 +11,7 @@ import itertools
 import os
 import time
 from collections.abc import Collection, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from anyhook.engine.absent import (
 from anyhook.engine.combine import combine
 from anyhook.engine.dead_matchers import check_matcher, check_never_matches
 from anyhook.engine.guard import SharedGuard, TrustGuard
+from anyhook.engine.hook_files import shadow_place
 from anyhook.engine.host import host_diagnostics
 from anyhook.engine.host_functions import check_host_matcher, define_function
 from anyhook.engine.messages import MessageChannel
@@ -279,6 +281,7 @@ class Engine:
             guard=self.guard,
             services=self._host_services,
             runs=self.runs,
+            shadow_place=partial(shadow_place, self),
         )
         check_required(state, unrunnable_hooks(state))
         self._has_checked_required = True
@@ -424,7 +427,7 @@ class Engine:
         return (*self._settings_diagnostics(), *self._guard.diagnostics())
 
     def switched_off(self) -> tuple[Diagnostic, ...]:
-        """Report the hooks that are switched off or disabled, and those that are shadows."""
+        """Report the hooks that the settings switch off, disable, or make shadows."""
         return (
             *report_switched_off(self.hooks),
             *find_shadows(self.hooks),

@@ -9,7 +9,7 @@ from anyhook.history.verdicts import HAS_FAILED
 if TYPE_CHECKING:
     import sqlite3
 
-VERSION = 5
+VERSION = 6
 """`PRAGMA user_version` of a store that this release reads and writes."""
 
 TABLES = f"""
@@ -103,6 +103,7 @@ CREATE TABLE trials (
     is_good     INTEGER NOT NULL,
     has_decided INTEGER NOT NULL,
     detail      TEXT NOT NULL,
+    calls       TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (agent, event, entry, file, content, kind, hook)
 );
 

@@ -11,7 +11,7 @@ from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
@@ -269,11 +269,17 @@ def get_event(history: History, number: int) -> RecordedEvent:
     Raises:
         UsageError: If there is none.
     """
-    rows = history.connection.execute(
-        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id = ?",
-        (min(number, MAX_INTEGER),),
-    )
-    events = read_events(history.connection, rows)
+    events = get_events(history, [min(number, MAX_INTEGER)])
     if not events:
         raise UsageError(f"the history has no event {number}")
     return events[0]
+
+
+def get_events(history: History, numbers: Sequence[int]) -> list[RecordedEvent]:
+    """Return the events of some numbers, the oldest first."""
+    rows = history.connection.execute(
+        f"SELECT {EVENT_COLUMNS} FROM {EVENT_TABLES} WHERE events.id IN ({marks_for(numbers)})"
+        " ORDER BY events.id",
+        numbers,
+    )
+    return read_events(history.connection, rows)

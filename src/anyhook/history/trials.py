@@ -41,6 +41,9 @@ class Trial(Record, kw_only=False):
     is_good: bool
     has_decided: bool
     detail: str
+    calls: str = "[]"
+    """JSON list of the calls that it was tried with, if it was tried without an entry: each with
+    the subject that matchers see, the arguments of the tool, and whether the hook decided."""
 
 
 _NAMES = ", ".join(Trial.record_fields)

@@ -18,12 +18,19 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.program import get_program
 from anyhook.authoring.inspect import scan
+from anyhook.checks.like_tests import how_start_differs
 from anyhook.checks.scripts import read_scripts
 from anyhook.checks.started_scripts import only_starts_file
+from anyhook.engine.asked import Call, call_of, is_asked
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
-from anyhook.history.events import RecordedResult, content_digest, hook_digest
+from anyhook.history.events import (
+    RecordedEvent,
+    RecordedResult,
+    content_digest,
+    hook_digest,
+)
 from anyhook.history.hooks import (
     Reach,
     ReachQuestion,
@@ -34,14 +41,13 @@ from anyhook.history.hooks import (
 )
 from anyhook.history.ingest import ingest
 from anyhook.history.record_switch import switch_path
-from anyhook.history.sessions import get_event
+from anyhook.history.sessions import get_event, get_events
 from anyhook.history.store import FILE, History
 from anyhook.history.trials import Trial, trials_of
 from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
 from anyhook.journal.records import version_record
 from anyhook.model.answers import Outcome
-from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.processes.programs import find_program
@@ -52,9 +58,10 @@ if TYPE_CHECKING:
 
     from anyhook.checks.hook import CheckedHook
     from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec, HookDefinition
 
-MAX_READ_RUNS = 200
-"""Runs of which the events are read, where a hook has several entries."""
+MAX_READ_RUNS = 100
+"""The latest runs of a hook that are looked at: the event of each is read."""
 PACKAGE_LEVELS = 4
 """Directories above a program in which its package may be."""
 MAX_PACKAGE_FILE = 1024 * 1024
@@ -108,8 +115,8 @@ class Evidence(Record, kw_only=False):
         runs: Its runs with its present content.
         trials: Trials of its present entry and content, the newest first.
         old_trials: Trials of another entry, content or release of the agent, the newest first.
-        passes_alone: Whether its file has passed its own examples, and its command line does more
-            than to start that file, so that this shows nothing about the hook.
+        passes_alone: Why it shows nothing about the hook that its file has passed its own examples;
+            empty if it does, or the file has not.
         reach: How many events should have reached it, and how many did.
     """
 
@@ -117,7 +124,7 @@ class Evidence(Record, kw_only=False):
     trials: tuple[Trial, ...]
     old_trials: tuple[Trial, ...]
     reach: Reach
-    passes_alone: bool = False
+    passes_alone: str = ""
 
 
 # -- the hook
@@ -240,7 +247,10 @@ def evidence_of(
         file=os.path.realpath(identity.file) if identity.file else "",
     )
     only_starts = hook is not None and only_starts_file(hook, identity.file)
-    passes_alone = False
+    difference = "its command line was not seen to run it"
+    if hook is not None and only_starts:
+        difference = how_start_differs(hook)
+    passes_alone = ""
     current: list[Trial] = []
     old: list[Trial] = []
     version = installed_version(engine.agent.name, engine.environ) if trials else ""
@@ -248,12 +258,17 @@ def evidence_of(
         has_same_entry = trial.entry in ("", identity.entry)
         has_same_release = not (trial.release and version) or trial.release.endswith(f" {version}")
         is_current = has_same_entry and has_same_release and trial.content == identity.content
-        if is_current and trial.is_good and not trial.entry and not only_starts:
-            passes_alone = True
-            continue
+        if is_current and trial.is_good and not trial.entry:
+            passes_alone = difference or _why_not_asked(engine, handler, trial)
+            if passes_alone:
+                continue
         trials_here = current if is_current else old
         trials_here.append(trial)
-    runs = _runs_of(history, engine, definition, handler, by_itself=only_starts)
+    since = 0.0
+    if only_starts and difference:
+        # The file does not record how it was started: it may have been another entry.
+        since = _time_of_entry(handler)
+    runs = _runs_of(history, engine, definition, handler, by_itself=only_starts, since=since)
     reach = _reach_of(history, engine, definition, handler, identity)
     return Evidence(
         runs=runs,
@@ -262,6 +277,18 @@ def evidence_of(
         reach=reach,
         passes_alone=passes_alone,
     )
+
+
+def _why_not_asked(engine: Engine, handler: HandlerSpec, trial: Trial) -> str:
+    """Return why a trial of a file shows nothing about an entry; empty if it does.
+
+    The agent must ask the entry about a call of the trial: about one that was decided, if any was.
+    """
+    for subject, tool_input, has_decided in json.loads(trial.calls):
+        is_telling = has_decided or not trial.has_decided
+        if is_telling and is_asked(engine, handler, Call(trial.event, subject, tool_input)):
+            return ""
+    return "the calls that it answers there do not reach this entry"
 
 
 def installed_version(agent: str, environ: Mapping[str, str]) -> str:
@@ -306,7 +333,7 @@ def _reach_of(
         return Reach()
     try:
         recording_since = switch_path().stat().st_mtime
-        entry_since = Path(handler.place.file).stat().st_mtime
+        entry_since = _time_of_entry(handler)
     except OSError:  # recording is off
         return Reach()
     question = ReachQuestion(
@@ -317,7 +344,14 @@ def _reach_of(
         file=identity.file,
         label=Path(identity.file).name,
     )
-    return reach_of(history, question, lambda number: _is_for(history, engine, handler, number))
+    return reach_of(
+        history, question, lambda number: _is_for(engine, handler, get_event(history, number))
+    )
+
+
+def _time_of_entry(handler: HandlerSpec) -> float:
+    """Return the time since which an entry is surely as it is."""
+    return Path(handler.place.file).stat().st_mtime
 
 
 def _project_of(engine: Engine, handler: HandlerSpec) -> str:
@@ -325,10 +359,11 @@ def _project_of(engine: Engine, handler: HandlerSpec) -> str:
     return str(engine.project_dir) if handler.layer is Layer.PROJECT else ""
 
 
-def _is_for(history: History, engine: Engine, handler: HandlerSpec, number: int) -> bool:
+def _is_for(engine: Engine, handler: HandlerSpec, recorded: RecordedEvent) -> bool:
     """Return whether a recorded event is for this entry of a hook."""
-    event, _diagnostics = decode_event(engine.agent, get_event(history, number).payload)
-    return any(planned is handler for planned in engine.plan(event).handlers)
+    event, _diagnostics = decode_event(engine.agent, recorded.payload)
+    spec = engine.rules.by_canonical.get(event.name)
+    return spec is not None and is_asked(engine, handler, call_of(spec, event))
 
 
 def _runs_of(
@@ -338,6 +373,7 @@ def _runs_of(
     handler: HandlerSpec,
     *,
     by_itself: bool,
+    since: float,
 ) -> Runs:
     digests = recorded_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
@@ -347,14 +383,12 @@ def _runs_of(
         event=definition.event,
         project=_project_of(engine, handler),
     )
-    counted = [run for run in runs if not run.shadow]
-    entries = 0
-    for each, other in each_handler(engine.definitions):
-        entries += each.event == definition.event and other.identifier == handler.identifier
-    if entries > 1:
-        # What ran under another matcher says nothing about this entry.
-        newest = counted[:MAX_READ_RUNS]
-        counted = [run for run in newest if _is_for(history, engine, handler, run.event_id)]
+    counting = [run for run in runs if not run.shadow and run.time >= since]
+    newest = counting[:MAX_READ_RUNS]
+    events = get_events(history, [run.event_id for run in newest])
+    # What ran under another matcher, of another entry or an earlier one, shows nothing about this.
+    asked = {event.id for event in events if _is_for(engine, handler, event)}
+    counted = [run for run in newest if run.event_id in asked]
     if not counted:
         return Runs()
     decided = [run for run in counted if run.verdict in HOLDING]

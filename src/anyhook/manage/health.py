@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from anyhook.agents.program import get_program
 from anyhook.checks.hook import HookReader
 from anyhook.checks.rules import check_settings
-from anyhook.engine.absent import UNREADABLE
+from anyhook.engine.absent import UNREADABLE, shadow_remedy
 from anyhook.engine.dead_matchers import check_never_matches
 from anyhook.engine.engine import Engine
+from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import HistoryError
 from anyhook.history.trials import PROBE, TEST, Trial
 from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
@@ -179,17 +180,15 @@ class _Facts:
 
     Attributes:
         at_place: Those at a line of the settings.
-        of_label: Label of a hook to those that name it, by their file; empty for none.
-        in_file: Those in a script that name no hook.
+        in_script: Those about a script or a hook file.
         of_file: Those about a whole file of settings.
         of_event: Those about all hooks of an event, by its name.
         of_all: The one about every hook of the agent; `None` if there is none.
     """
 
-    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, diagnostics: list[Diagnostic], settings: set[str]) -> None:
         self.at_place: dict[Place, Diagnostic] = {}
-        self.of_label: dict[str, dict[str, Diagnostic]] = {}
-        self.in_file: dict[str, Diagnostic] = {}
+        self.in_script: dict[str, Diagnostic] = {}
         self.of_file: dict[str, Diagnostic] = {}
         self.of_event: dict[str, Diagnostic] = {}
         self.of_all: Diagnostic | None = None
@@ -210,15 +209,14 @@ class _Facts:
             is_unreached = fact.code == "dead-matcher" and fact.handler is not None
             if not cannot_start and not is_unreached and fact.code not in BREAKING:
                 continue
-            file = fact.place.file if fact.place is not None else ""
-            if fact.place is not None:
-                self.at_place.setdefault(fact.place, fact)
-            if fact.handler is not None:
-                self.of_label.setdefault(fact.handler, {}).setdefault(file, fact)
-            elif fact.place is not None and fact.place.line is None:
-                self.of_file.setdefault(file, fact)
-            if fact.handler is None:
-                self.in_file.setdefault(file, fact)
+            if fact.place is None:
+                continue
+            self.at_place.setdefault(fact.place, fact)
+            if fact.handler is None and fact.place.line is None:
+                self.of_file.setdefault(fact.place.file, fact)
+            # A command may also name a settings file, whose facts are about other hooks.
+            if fact.place.file not in settings:
+                self.in_script.setdefault(fact.place.file, fact)
 
 
 class _Judge:
@@ -231,7 +229,8 @@ class _Judge:
     def __init__(self, engine: Engine, diagnostics: list[Diagnostic]) -> None:
         self.problem = ""
         self._engine = engine
-        self._facts = _Facts(diagnostics)
+        settings = {str(loaded.source.path) for loaded in engine.hooks.files}
+        self._facts = _Facts(diagnostics, settings)
         reader = HookReader(engine)
         self._hooks: dict[int, CheckedHook] = {}
         for definition in engine.definitions:
@@ -253,7 +252,9 @@ class _Judge:
             return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
         if row.state == "shadow":
             text = "it is a shadow: it runs and does not decide"
-            return HookHealth(row, HealthWord.UNKNOWN, text, place, enable)
+            shadow = shadow_place(self._engine, row.handler) or place
+            settle = shadow_remedy(row.handler, shadow)
+            return HookHealth(row, HealthWord.UNKNOWN, text, shadow, settle)
         fact = self._fact_about(row)
         if fact is not None:
             text = fact.message.removeprefix(f"{row.handler.label!r}: ")
@@ -288,15 +289,12 @@ class _Judge:
             fact = self._facts.at_place.get(place)
             if fact is not None and fact.handler in (None, label):
                 return fact
-        # Hooks of a file may have the same label, so of facts in that file the place decides.
-        for other_file, fact in self._facts.of_label.get(label, {}).items():
-            if other_file != file:
-                return fact
         hook = self._hooks.get(id(handler))
-        scripts = [str(path) for path in hook.files()] if hook is not None else []
+        scripts = hook.files() if hook is not None else []
         for script in scripts:
-            if script in self._facts.in_file:
-                return self._facts.in_file[script]
+            fact = self._facts.in_script.get(str(script))
+            if fact is not None:
+                return fact
         if row.definition.event in self._facts.of_event:
             return self._facts.of_event[row.definition.event]
         # The agent runs no hook of the settings without these files, which are no settings files.
@@ -328,7 +326,7 @@ class _Judge:
         else:
             text = "it was not seen to run with its present content"
         if evidence.passes_alone:
-            text = "its file passes its own examples, but its command line was not seen to run it"
+            text = f"its file passes its own examples, but {evidence.passes_alone}"
         return self._unknown(row, text, old, can_test_file=not evidence.passes_alone)
 
     def _unknown(

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
 from anyhook.migrate.commands import unwrap
@@ -95,7 +96,7 @@ def hook_rows(engine: Engine) -> list[HookRow]:
     for definition, handler in each_handler(sorted(engine.definitions, key=sort_key)):
         label = labels[id(handler)]
         switch = engine.hooks.switched_off(handler)
-        state = "shadow" if handler.shadow else "on"
+        state = "on" if shadow_place(engine, handler) is None else "shadow"
         if switch is not None:
             state = "off"
         elif id(handler) in changes:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from anyhook.agents import get_agent
+from anyhook.agents.payloads import decode_event
+from anyhook.engine.asked import call_of
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.history.store import History
@@ -17,11 +21,12 @@ from anyhook.model.definitions import HandlerSpec, HookDefinition, each_handler
 from anyhook.model.record import Record, replace
 from anyhook.model.text import count_of
 from anyhook.probe.report import AgentReport, ProbeVerdict
+from anyhook.secrets.redact import redact_json
 from anyhook.testing.examples import ExampleResult, ExampleStatus, TriedFile, try_file
 from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from anyhook.model.diagnostics import Place
@@ -91,14 +96,16 @@ def try_hook_file(sandbox: Sandbox, file: Path, agents: Sequence[str]) -> TriedF
     return tried
 
 
-def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
+def keep_examples(file: Path, tried: TriedFile) -> None:
     """Keep what the examples of a hook file have shown, for each agent and event.
+
+    A shadow has decided none of them.
 
     Raises:
         HistoryError: If the history cannot be written.
     """
     groups: dict[tuple[str, str], list[ExampleResult]] = {}
-    for result in results:
+    for result in tried.results:
         if result.status in JUDGED:
             groups.setdefault((result.agent, result.example.event), []).append(result)
     content = digest_of_files([file])
@@ -120,11 +127,29 @@ def keep_examples(file: Path, results: Iterable[ExampleResult]) -> None:
                 file=os.path.realpath(file),
                 time=time.time(),
                 is_good=not failed,
-                has_decided=any(result.example.expect in HOLDING for result in group),
+                has_decided=not tried.is_shadow and any(map(_has_decided, group)),
                 detail=detail,
+                calls=_calls_of(group),
             )
         )
     _keep(trials)
+
+
+def _has_decided(result: ExampleResult) -> bool:
+    return result.example.expect in HOLDING
+
+
+def _calls_of(results: Iterable[ExampleResult]) -> str:
+    """Return the calls of examples as JSON, without secrets (`Trial.calls`)."""
+    calls: list[tuple[str | None, Mapping[str, Any], bool]] = []
+    for result in results:
+        if result.run is not None:
+            form = get_agent(result.agent).form_of(result.run.payload)
+            event, _diagnostics = decode_event(form, result.run.payload)
+            call = call_of(form.by_canonical[event.name], event)
+            calls.append((call.subject, call.tool_input, _has_decided(result)))
+    text, _redacted = redact_json(json.dumps(calls))
+    return text
 
 
 def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:

@@ -77,6 +77,8 @@ class TriedFile(Record, kw_only=False):
     """Files that were loaded as code, as they are named in the sandbox."""
     data: list[str]
     """Other files that were read."""
+    is_shadow: bool = False
+    """Whether its answers are kept from the agent."""
 
 
 def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
@@ -103,7 +105,13 @@ def try_file(_run: SandboxRun, path: str, agents: Sequence[str]) -> TriedFile:
     problems = [*refused_advice(hooks, denials), *open_crashes(hooks, agents)]
     files = code.files()
     return TriedFile(
-        hooks.examples, results, warnings, problems, sorted(files.code), sorted(files.data)
+        hooks.examples,
+        results,
+        warnings,
+        problems,
+        sorted(files.code),
+        sorted(files.data),
+        hooks.shadow,
     )
 
 

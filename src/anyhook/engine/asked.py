@@ -1,0 +1,55 @@
+"""Whether an agent asks a hook about a call. Nothing runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from anyhook.engine.forms import match_names_in_form
+from anyhook.matching.conditions import compile_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from anyhook.agents.spec import EventSpec
+    from anyhook.engine.engine import Engine
+    from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.event import Event
+
+
+class Call(NamedTuple):
+    """What matchers and conditions see of an event.
+
+    Attributes:
+        event: Canonical name of the event.
+        subject: What matchers see; `None` if the event has no subject.
+        tool_input: The arguments of the tool; empty for other events.
+    """
+
+    event: str
+    subject: str | None
+    tool_input: Mapping[str, Any]
+
+
+def call_of(spec: EventSpec, event: Event) -> Call:
+    """Return what matchers and conditions see of an event, whose specification is given."""
+    return Call(event.name, spec.subject_of(event), getattr(event, "tool_input", {}))
+
+
+def is_asked(engine: Engine, handler: HandlerSpec, call: Call) -> bool:
+    """Return whether a hook, and no other one in its place, is asked about a call."""
+    plan = engine.plan_for(engine.rules, call.event, call.subject)
+    if not any(planned is handler for planned in plan.handlers):
+        return False
+    if handler.condition is None:
+        return True
+    condition = compile_condition(handler.condition)
+    names = match_names_in_form(engine.agent, engine.rules, call.event, call.subject, handler.form)
+    project = str(engine.project_dir)
+    places = {"cwd": project, "project": project, "home": str(Path.home())}
+    try:
+        return any(
+            condition.covers(name, call.tool_input, **places) for name in names if name is not None
+        )
+    except Exception:  # noqa: BLE001 - an engine runs a hook whose condition cannot be evaluated
+        return True
