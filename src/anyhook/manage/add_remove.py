@@ -292,7 +292,10 @@ def plan_removal(
         unused = []
     if not changed and not unused and not problems:
         missing = ", ".join(map(show_path, words))
-        raise UsageError(f"no settings of the scope {scope!r} run {missing}; see: anyhook list")
+        raise UsageError(
+            f"no settings of the scope {scope!r} run {missing} as `anyhook add` writes it; see: "
+            "anyhook list, and `anyhook disable` for a hook that you wrote yourself"
+        )
     return Removal(project, scope, tuple(paths), tuple(changed), tuple(unused), tuple(problems))
 
 
