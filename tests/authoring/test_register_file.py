@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 
 import pytest
 
-from anyhook import BeforeTool, Engine
+from anyhook import BeforeTool, Engine, deny
 from anyhook.authoring.load import load_hooks
 from anyhook.errors import UsageError
 
 HEADER = "from anyhook.authoring import Hooks, deny\nhooks = Hooks()\n"
 FOOTER = "\nif __name__ == '__main__':\n    hooks.run()\n"
+PANIC = "class PanicError(BaseException):\n    pass\n"  # as modules in Rust raise them
 SAYS = "@hooks.before_tool('write_file')\ndef guard(event):\n"
 EVENT = BeforeTool(tool_name="write_file", tool_input={"file_path": "a", "content": "b"})
 
@@ -60,6 +63,62 @@ async def test_functions_run_in_their_order_and_can_be_taken_back(engine, hook):
     for handler in handlers:
         engine.unregister(handler)
     assert not (await engine.dispatch(EVENT)).denied
+
+
+@pytest.mark.anyio
+async def test_one_function_of_a_file_can_be_taken_back(engine, hook):
+    second = SAYS.replace("guard", "last") + "    return deny('still here')\n"
+    first, _last = engine.register_file(hook(SAYS + "    return deny('first')\n" + second))
+
+    engine.unregister(first)
+
+    assert (await engine.dispatch(EVENT)).reason == "still here"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("module", ["common_rules.py", "common_rules/__init__.py"])
+async def test_each_file_gets_the_module_of_its_own_directory(engine, tmp_path, module):
+    for name in ("a", "b"):
+        helper = tmp_path / name / module
+        helper.parent.mkdir(parents=True)
+        helper.write_text(f"REASON = {name!r}\n")
+        body = f"import common_rules\n{SAYS}    return deny(common_rules.REASON)"
+        guard = tmp_path / name / "guard.py"
+        guard.write_text(HEADER + body + FOOTER)
+        engine.register_file(guard)
+
+    results = (await engine.dispatch(EVENT)).results
+
+    assert [result.answer.reason for result in results] == ["a", "b"]
+
+
+def test_a_module_that_the_program_has_imported_is_shared(engine, hook, tmp_path, monkeypatch):
+    (tmp_path / "state_of_program.py").write_text("CALLS = []\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    program = importlib.import_module("state_of_program")
+    body = "import state_of_program\nstate_of_program.CALLS.append(1)\n" + SAYS + "    return None"
+
+    engine.register_file(hook(body))
+
+    assert program.CALLS == [1]
+    assert sys.modules.pop("state_of_program") is program
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("crash", ["allow", "deny"])
+@pytest.mark.parametrize("kind", ["def", "async def"])
+async def test_a_panic_costs_only_its_function(engine, hook, kind, crash):
+    header = HEADER.replace("Hooks()", f"Hooks(on_crash={crash!r})")
+    body = SAYS.replace("def", kind) + "    raise PanicError('sk-secret')"
+    engine.register("before_tool", lambda _event: deny("no"))
+    engine.register_file(hook(body, header=header + PANIC))
+
+    decision = await engine.dispatch(EVENT)
+
+    assert decision.denied
+    assert "no" in decision.reason.splitlines()
+    assert decision.results[1].error.startswith("raised PanicError at hook.py:")
+    assert ("blocking because" in decision.reason) is (crash == "deny")
 
 
 def test_functions_for_events_that_the_agent_does_not_have_are_left_out(engine, hook):

@@ -8,6 +8,7 @@ import json
 import pytest
 from rich.console import Console
 
+from anyhook.agents import CODING_AGENTS
 from anyhook.backtest.report import report_json
 from anyhook.backtest.results import MAX_CRASHES, Crash, Result
 from anyhook.cli.backtest_view import print_report
@@ -74,6 +75,19 @@ def test_a_crash_that_the_file_answers_with_a_denial_is_a_denial(recorded):
     (decided,) = result.decided
     assert (decided.outcome, decided.crash) == ("deny", f"ValueError: no (guard.py:{LINE})")
     assert result.crashes == {Crash("guard", decided.crash): 1}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crash", ["allow", "deny"])
+@pytest.mark.parametrize("agent", CODING_AGENTS)
+def test_a_denial_with_what_an_agent_drops_stays_though_it_is_refused(recorded, crash, agent):
+    recorded.add(shell(1, "rm -rf /", agent=agent))
+    text = before_check("return deny('not here', tool_input={'command': 'ls'})")
+    options = f"Hooks(unsupported='refuse', on_crash={crash!r})"
+
+    run = recorded.run(recorded.hook(text.replace("Hooks()", options)))
+
+    assert [decided.outcome for decided in run.result.decided] == ["deny"]
 
 
 @pytest.mark.slow

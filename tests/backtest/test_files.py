@@ -338,7 +338,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "rows.parquet").write_text("PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(UsageError, match="pip install 'pyarrow>="):
+    with pytest.raises(UsageError, match=r"pip install .*'pyarrow>="):
         list(parts_of_files([str(tmp_path / "rows.parquet")], Filter()))
 
 

@@ -592,6 +592,39 @@ def test_hooks_stay_trusted_when_others_are_added_and_removed(world, run, agents
     assert run("trust", "--show", "--agent", "claude")[0] == 1
 
 
+@pytest.mark.parametrize("scope", ["project", "user"])
+def test_removing_a_guard_that_is_disabled_leaves_no_trace(world, run, agents_here, scope):
+    before = tree(world.project)
+    run("add", NAME, "--agent", "claude", "--scope", scope, "--yes")
+    assert run("disable", f"guard-{NAME}.py", "--agent", "claude")[0] == 0
+
+    assert run("remove", NAME, "--agent", "claude", "--scope", scope, "--yes")[0] == 0
+
+    assert json.loads(run("list", "--agent", "claude", "--json")[1]) == []
+    assert tree(world.project) == before
+
+
+def test_adding_a_guard_that_is_disabled_switches_it_on(world, run, agents_here):
+    run("add", NAME, "--agent", "claude", "--yes")
+    run("disable", f"guard-{NAME}.py", "--agent", "claude")
+
+    run("add", NAME, "--agent", "claude", "--yes")
+
+    [hook] = json.loads(run("list", "--agent", "claude", "--json")[1])
+    assert (hook["state"], hook["health"]["word"]) == ("on", "works")
+
+
+def test_the_copy_of_a_guard_stays_for_an_agent_in_which_it_is_disabled(world, run, agents_here):
+    run("add", NAME, "--agent", "claude", "--agent", "codex", "--yes")
+    run("disable", f"guard-{NAME}.py", "--agent", "claude")
+
+    run("remove", NAME, "--agent", "codex", "--yes")
+
+    run("enable", f"guard-{NAME}.py", "--agent", "claude")
+    [hook] = json.loads(run("list", "--agent", "claude", "--json")[1])
+    assert (hook["state"], hook["health"]["word"]) == ("on", "works")
+
+
 def test_guards_that_were_moved_to_another_agent_are_trusted_in_both(world, run, agents_here):
     add(world, "claude", "project", NAME, OTHER)
     run("migrate", "--from", "claude", "--to", "codex", "--yes")

@@ -626,6 +626,15 @@ def test_a_wrong_use_says_what_to_write(home, capsys, arguments, message):
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_number_that_is_greater_than_any_event_is_no_bug(home, capsys):
+    number = str(10**30)
+
+    assert main(["history", "show", "--event", number]) == USAGE
+    assert f"the history has no event {number}" in capsys.readouterr().err
+    code, listed = run_json(capsys, "history", "--limit", number)
+    assert (code, listed) == run_json(capsys, "history")
+
+
 def test_a_backtest_without_events_says_so(home, capsys):
     (home / "guard.py").write_text(GUARD)
 

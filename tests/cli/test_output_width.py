@@ -6,10 +6,11 @@ import json
 
 import pytest
 from rich.table import Table
+from rich.text import Text
 
 from anyhook.cli import main
 from anyhook.cli.output import UNWRAPPED, console
-from anyhook.cli.render import make_table, print_quoted, print_rows
+from anyhook.cli.render import RunRow, make_table, print_quoted, print_rows, runs_table
 
 
 def print_table(text):
@@ -58,6 +59,17 @@ def test_a_word_that_is_cut_shows_it(capsys, monkeypatch):
     _, row = capsys.readouterr().out.splitlines()
     assert len(row) <= 30
     assert row.endswith("…")
+
+
+def test_a_place_that_fits_is_not_broken_in_a_narrow_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "72")
+    answer = Text("no opinion  as a shadow")
+    rows = [RunRow("guard-git.py:88 guard_git_commands", "settings.json:16", answer, 0.0, 0.328)]
+
+    out = console()
+    out.print(runs_table(out, rows))
+
+    assert "settings.json:16" in capsys.readouterr().out
 
 
 def test_a_long_column_stands_below_its_rows_in_a_narrow_terminal(capsys, monkeypatch):

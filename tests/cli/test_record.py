@@ -115,6 +115,16 @@ def test_check_reports_no_error_about_the_recorder(here, capfd, agent):
 
 
 @pytest.mark.slow
+def test_check_reports_nothing_about_the_recorder(here, capfd):
+    for agent in ("claude", "cursor", "gemini"):
+        record("on", "--agent", agent, "--yes")
+    capfd.readouterr()
+
+    code = main(["check", "--json"])
+
+    assert (code, json.loads(capfd.readouterr().out)["diagnostics"]) == (OK, [])
+
+
 def test_the_recorder_records_an_event_and_answers_nothing(here, capfd):
     record("on", "--agent", "claude", "--yes")
     handler = next(iter(hooks_of("claude", here).definitions)).handlers[0]

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 
 from anyhook import BeforeTool, Engine, RequiredHooksError, deny
+from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.authoring import Hooks
 from anyhook.cli import OK, USAGE, main
 from anyhook.engine.recorder import Recorder
 from anyhook.history.ingest import ingest
 from anyhook.history.store import History
+from anyhook.settings.changes import settings_file
+from anyhook.settings.entries import add_definitions
 from anyhook.testing import make_payload
 from tests.cli.test_record import here, write  # noqa: F401 - a fixture
 from tests.waiting import until
@@ -96,6 +99,22 @@ def test_fire_shows_what_a_shadow_would_have_answered(here, script, capfd):  # n
     (row,) = [line for line in out.splitlines() if "as a shadow" in line]
     assert "deny" in row
     assert "DENY" not in out
+
+
+def test_a_narrow_terminal_shows_what_is_a_shadow(here, script, capfd, monkeypatch):  # noqa: F811
+    path = settings(here, str(script))
+    path.write_text(path.read_text().replace("  // mine\n", ""))
+    script.write_text(f"#!/bin/sh\necho '{'no ' * 30}' >&2; exit 2\n")
+    main(["shadow", "guard.sh", "--agent", "claude", "--yes"])
+    capfd.readouterr()
+    monkeypatch.setenv("COLUMNS", "80")
+
+    call = ["--tool", "Bash", "--input", '{"command": "rm x"}', "--trust-once"]
+    main(["fire", "PreToolUse", "--agent", "claude", *call])
+
+    out = capfd.readouterr().out
+    (row,) = [line for line in out.splitlines() if line.startswith("  guard.sh")]
+    assert "as a shadow  deny" in row
 
 
 def test_a_script_runs_does_not_decide_and_is_promoted(here, script, capfd):  # noqa: F811
@@ -251,6 +270,16 @@ def test_a_shadow_that_fails_closed_does_not_decide(here, body):  # noqa: F811
     result = run(shlex.join((sys.executable, str(hook))))
 
     assert (result.returncode, result.stdout.strip()) == (0, b"{}")
+
+
+def test_a_shadow_whose_reply_cannot_be_made_does_not_decide(here):  # noqa: F811
+    body = "import sys; sys.modules['anyhook.authoring.degrade'] = None; return deny('not here')"
+    text = HOOK_FILE.format(options="shadow=True")
+    hook = write(here / "project/hook.py", text.replace("return deny('not here')", body))
+
+    result = run(shlex.join((sys.executable, str(hook))))
+
+    assert (result.returncode, result.stdout) == (0, b"")
 
 
 def test_a_shadow_without_an_event_succeeds(here):  # noqa: F811
@@ -426,3 +455,26 @@ def test_a_shadow_is_not_what_a_host_requires(here, script, require):  # noqa: F
 
     with pytest.raises(RequiredHooksError, match="runs as a shadow"):
         Engine.load(here / "project", **options)
+
+
+@pytest.mark.parametrize("shadow_first", [True, False])
+@pytest.mark.parametrize("name", CODING_AGENTS)
+def test_a_shadow_never_stands_in_for_the_live_hook(project, name, shadow_first):
+    """The agent sees two command lines: the shadow has `--shadow`."""
+    agent = get_agent(name)
+    event = agent.by_canonical["before_tool"]
+    commands = ["anyhook run guard.py", "anyhook run guard.py --shadow"]
+    definitions = []
+    for command in reversed(commands) if shadow_first else commands:
+        definition = {"hooks": [{"type": "command", "command": command}]}
+        if event.writes_matchers:
+            definition["matcher"] = agent.vocabulary.name("shell")
+        definitions.append(definition)
+    path = settings_file(agent, project, "project")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(add_definitions(agent, "", str(path), {event.wire: definitions}))
+
+    engine = Engine.load(project, agent=name, on_message=lambda _: None)
+    plan = engine.plan(BeforeTool(tool_name=agent.vocabulary.name("shell"), tool_input={}))
+
+    assert [handler.shadow for handler in plan.handlers] == [shadow_first, not shadow_first]

@@ -102,6 +102,30 @@ def test_hooks_that_are_disabled_one_after_the_other_come_back_in_any_order(run,
     assert flat(after) == flat(before)
 
 
+TWICE = '{"type": "command", "command": "./guard.py"}'
+
+
+@pytest.mark.parametrize(
+    "definitions",
+    [
+        f'{{"matcher": "Bash", "hooks": [{TWICE}, {TWICE}]}}',
+        f'{{"matcher": "Bash", "hooks": [{TWICE}]}}, {{"matcher": "Bash", "hooks": [{TWICE}]}}',
+        f'{{"matcher": "Edit", "hooks": [{TWICE}]}}, {{"matcher": "Bash", "hooks": [{TWICE}]}}',
+    ],
+    ids=["one definition", "two equal definitions", "two definitions"],
+)
+def test_a_hook_that_stands_twice_is_taken_out_and_put_back(world, run, definitions):
+    text = f'{{"hooks": {{"PreToolUse": [{definitions}]}}}}'
+    file = world.write(world.project / ".claude" / "settings.json", text)
+
+    code = run("disable", "guard.py", "--agent", "claude")[0]
+    without = file.read_text()
+
+    assert (code, "guard.py" in without) == (0, False)
+    assert run("enable", "guard.py", "--agent", "claude")[0] == 0
+    assert file.read_text() == text
+
+
 def test_all_hooks_are_switched_off_and_on(world, run, claude):
     """Those of the system are not the user's to switch."""
 

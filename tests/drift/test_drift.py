@@ -10,15 +10,18 @@ import sys
 from pathlib import Path
 
 import pytest
-from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main
-from tools.drift.case_forms import load_cases
+from tools.drift.__main__ import CHANGED, SURFACES, UNAVAILABLE, UNCHANGED, USAGE, main, run_replies
+from tools.drift.case_forms import Case, Expected, load_cases
+from tools.drift.cases import Played, play_cases
 from tools.drift.compare import compare_surfaces, compare_with_tables
-from tools.drift.packages import PACKAGES, ROOT
+from tools.drift.packages import PACKAGES, ROOT, start_command
 from tools.drift.random_replies import Effect, RandomReplies, decide, difference
+from tools.drift.report import AgentReport
 from tools.drift.runs import AgentTests, read_results, run_tests
 from tools.drift.surface import Surface, read_surface
 
 from anyhook.agents import AGENTS
+from anyhook.probe.models.server import ModelTurn
 from tests.e2e.agents import VERSIONS
 
 BUNDLE = """
@@ -218,6 +221,17 @@ def test_an_agent_without_a_table_has_no_cases(tmp_path):
     assert load_cases("gemini", tmp_path, tmp_path) == []
 
 
+def test_a_program_inherits_the_variables_of_a_case(tmp_path, monkeypatch):
+    """Those of the user that begin like them would change its settings, and are left out."""
+    program = tmp_path / "program.sh"
+    program.write_text("echo $QWEN_HOME > seen.txt\n")
+    expected = Expected(files={"seen.txt": "elsewhere\n"})
+    case = Case("1", expected, {}, (ModelTurn("after"),), {"QWEN_HOME": "elsewhere"})
+    monkeypatch.setattr("tools.drift.cases.load_cases", lambda *_arguments: [case])
+
+    assert play_cases("qwen", ["sh", str(program)]) == Played(1)
+
+
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
     """A release of Qwen Code in the cache, made of the sample."""
@@ -262,6 +276,38 @@ def test_a_release_that_cannot_be_installed_is_no_change(tmp_path, monkeypatch, 
     assert main(["qwen", "--no-runs"]) == UNAVAILABLE
     assert "there is no npm on the PATH" in capsys.readouterr().out
     assert UNCHANGED == 0
+
+
+@pytest.mark.parametrize(
+    ("agent", "file", "start"),
+    [
+        ("claude", "@anthropic-ai/claude-code-linux-x64/claude", "{file}"),
+        ("copilot", "@github/copilot-linux-x64/copilot", "{file}"),
+        ("qwen", "@qwen-code/qwen-code/cli.js", "node {file}"),
+    ],
+)
+def test_the_program_of_a_release_is_started(tmp_path, agent, file, start):
+    """Of Claude Code, the `bin` is a text; of Copilot CLI, `make e2e` installs no more than it."""
+    package = PACKAGES[agent]
+    program = tmp_path / "node_modules" / file
+    program.parent.mkdir(parents=True)
+    program.touch()
+    if agent != "copilot":
+        root = tmp_path / "node_modules" / package.name
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "package.json").write_text(json.dumps({"bin": {agent: "cli.js"}}))
+
+    assert start_command(package, tmp_path) == start.format(file=program).split()
+    assert start_command(package, tmp_path / "other") is None
+
+
+def test_a_program_in_which_no_hook_runs_is_a_change():
+    report = AgentReport("claude", newest="9.9.9")
+
+    run_replies(PACKAGES["claude"], ["true"], report, count=1, seed=1)
+
+    (change,) = report.changes
+    assert (change.subject, change.change) == ("replies", "no hook ran")
 
 
 # -- random replies

@@ -31,7 +31,7 @@ VERSIONS = {
     "claude": (os.environ.get("CLAUDE_VERSION") or "2.1.197 2.1.332").split(),
     "qwen": (os.environ.get("QWEN_VERSION") or "0.24.4").split(),
     "opencode": (os.environ.get("OPENCODE_VERSION") or "1.18.33").split(),
-    "codex": (os.environ.get("CODEX_VERSION") or "0.169.0").split(),
+    "codex": (os.environ.get("CODEX_VERSION") or "0.171.0").split(),
     "copilot": (os.environ.get("COPILOT_VERSION") or "1.0.102").split(),
 }
 """Agent to the releases that are tested; `make e2e CLAUDE_VERSION=latest` tests another one."""

@@ -1092,6 +1092,35 @@ async def test_on_failure_block_holds_for_tools_too(world):
     assert not (await world.decide(mcp=Tools(ToolText("fine")))).denied
 
 
+@pytest.mark.parametrize(
+    ("text", "denied"),
+    [
+        ("fine", True),
+        ('{"reason": "x"}', True),
+        ('{"foo": 1}', True),
+        ("[1]", True),
+        ("", False),
+        ("{}", False),
+        ('{"systemMessage": "x"}', False),
+    ],
+)
+async def test_a_tool_that_must_not_fail_answers_with_json_in_the_observed_release(
+    world, text, denied
+):
+    """Played in Claude Code 2.1.332, with a server of MCP."""
+    world.settings(tool(onFailure="block"))
+
+    decision = await world.decide(mcp=Tools(ToolText(text)), rules="observed")
+
+    assert decision.denied is denied
+
+
+async def test_a_tool_that_may_fail_answers_with_any_text_in_the_observed_release(world):
+    world.settings(tool())
+
+    assert not (await world.decide(mcp=Tools(ToolText("fine")), rules="observed")).denied
+
+
 async def test_a_tool_has_until_the_timeout(world):
     world.settings(tool(timeout=0.1))
 
@@ -1293,7 +1322,7 @@ async def test_the_client_has_to_be_entered_on_the_loop_that_uses_it(world, serv
 async def test_without_the_sdk_the_client_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp", None)
 
-    with pytest.raises(UsageError, match="pip install 'mcp>="):
+    with pytest.raises(UsageError, match=r"pip install .*'mcp>="):
         async with SdkClient({}):
             pass
 

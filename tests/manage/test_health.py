@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -492,6 +493,67 @@ def test_a_command_line_that_only_starts_its_file_works_by_examples(here, run, l
     run("test", str(path), "--agent", "claude")
 
     assert only(here, "claude").word is HealthWord.WORKS
+
+
+@pytest.fixture
+def with_dollar(here):
+    """Return a project with a dollar in its path."""
+    project = here / "do$HOME"
+    project.mkdir()
+    return project
+
+
+def test_a_file_in_a_project_with_a_dollar_in_its_path_works_by_examples(with_dollar, run):
+    path = script(with_dollar, HOOK_FILE, "guard.py")
+    configure(with_dollar, "claude", 'anyhook run "${CLAUDE_PROJECT_DIR}/hooks/guard.py"')
+    run("test", str(path), "--agent", "claude", "--project", str(with_dollar))
+
+    assert only(with_dollar, "claude").word is HealthWord.WORKS
+
+
+def test_an_interpreter_in_a_project_with_a_dollar_in_its_path_is_asked(with_dollar):
+    script(with_dollar, f"import no_such_module_x\n{HOOK_FILE}", "guard.py")
+    (with_dollar / "python3").symlink_to(sys.executable)
+    line = '"${CLAUDE_PROJECT_DIR}/hooks/guard.py"'
+    line = f'anyhook run --python "${{CLAUDE_PROJECT_DIR}}/python3" {line}'
+    configure(with_dollar, "claude", line)
+
+    hook = only(with_dollar, "claude")
+
+    assert hook.word is HealthWord.BROKEN
+    assert f"which {with_dollar}/python3 does not find" in hook.evidence
+
+
+def test_a_file_in_a_directory_with_blanks_to_which_the_line_goes_works_by_examples(here, run):
+    project = here / "my project"
+    project.mkdir()
+    path = script(project, HOOK_FILE, "guard.py")
+    configure(project, "claude", 'cd "$CLAUDE_PROJECT_DIR" && python3 hooks/guard.py')
+    run("test", str(path), "--agent", "claude", "--project", str(project))
+
+    assert only(project, "claude").word is HealthWord.WORKS
+
+
+@pytest.mark.parametrize("interpreter", ["/bin/true", "true"])
+def test_a_file_that_is_given_to_another_program_does_not_work_by_examples(here, run, interpreter):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", f"anyhook run --python {interpreter} {path}")
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.UNKNOWN
+
+
+@pytest.mark.parametrize("line", ["anyhook run --python DIRECTORY FILE", "DIRECTORY", "./hooks"])
+def test_a_directory_in_place_of_a_program_makes_a_hook_broken(here, run, line):
+    path = script(here, HOOK_FILE, "guard.py")
+    directory = str(path.parent)
+    configure(here, "claude", line.replace("FILE", str(path)).replace("DIRECTORY", directory))
+    run("test", str(path), "--agent", "claude")
+
+    hook = only(here, "claude")
+
+    assert hook.word is HealthWord.BROKEN
+    assert hook.evidence == f"{directory} is a directory, not a program"
 
 
 def test_a_file_that_is_named_through_a_link_works_by_examples(here, run):

@@ -66,6 +66,7 @@ def test_an_agent_that_cannot_be_started_without_a_user_is_reported(run, hooks):
         (("--agent", "nobody"), "nobody"),
         (("--agent", "generic"), "generic is not a program"),
         (("--timeout", "0"), "--timeout is a number of seconds above 0"),
+        (("--timeout", "nan"), "--timeout is a number of seconds above 0"),
         (("--call", "Bash ls"), "is not a tool with a JSON object"),
         (("--agent", "claude", "--agent", "gemini", "--program", "x"), "name it with --agent"),
     ],

@@ -391,6 +391,36 @@ def test_an_edited_file_decides_from_the_next_event_on(world, hook_file):
     assert "cannot be imported: SyntaxError" in written
 
 
+def test_an_edited_module_decides_from_the_next_event_on(world, hook_file):
+    file = hook_file("""
+        from anyhook.authoring import Hooks, deny
+        from words import WHY
+
+        hooks = Hooks()
+
+        @hooks.before_tool
+        def guard(event):
+            return deny(WHY)
+    """)
+    module = file.parent / "words.py"
+    module.write_text("WHY = 'one'")
+
+    def reason(server):
+        return server.shell("ls")["hookSpecificOutput"]["permissionDecisionReason"]
+
+    with serving(file) as server:
+        assert reason(server) == "one"
+        module.write_text("WHY = 'another'")
+        assert reason(server) == "another"
+        module.write_text("this is no Python")
+        assert reason(server) == "another"
+        module.write_text("WHY = 'corrected'")
+        assert reason(server) == "corrected"
+        written = server.all_output()
+
+    assert written.count("; the previous version stays") == 1
+
+
 def test_an_edit_counts_although_whoever_asked_first_went_away(world, hook_file):
     text = """
         from anyhook.authoring import Hooks, deny

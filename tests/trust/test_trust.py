@@ -424,6 +424,20 @@ def test_the_path_of_a_project_is_not_a_pattern(tmp_path, command, name):
     assert [file for file in files if file.exists()] == [script]
 
 
+@pytest.mark.parametrize("command", ["bash $PWD/hooks/g.sh", 'bash "$(pwd)/hooks/g.sh"'])
+@pytest.mark.parametrize("name", ["a$b", "a$HOME"])
+def test_a_dollar_in_the_path_of_a_project_is_no_variable(tmp_path, command, name):
+    """What lies next to the script is bound, too, as in a project with another name."""
+    world = World(tmp_path, project=name)
+    world.write(world.project / "hooks/g.sh", DENY)
+    handler = {"type": "command", "command": command}
+    world.settings("project", {"hooks": {"BeforeTool": [{"hooks": [handler]}]}})
+
+    [subject] = world.load(trust_once=False).guard.subjects()
+
+    assert [tree.root for tree in subject.trees] == [world.project / "hooks"]
+
+
 @pytest.mark.parametrize(
     ("command", "file"),
     [

@@ -525,6 +525,52 @@ def test_a_database_that_was_read_while_loading_counts_when_it_changes(warm):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "question",
+    [
+        "import os\nIS_THERE = os.path.exists('rules.txt')\n",
+        "import os\nIS_THERE = os.access('rules.txt', os.R_OK)\n",
+        (
+            "from os import stat\ntry:\n    IS_THERE = bool(stat('rules.txt'))\n"
+            "except OSError:\n    IS_THERE = False\n"
+        ),
+        "from pathlib import Path\nIS_THERE = Path('rules.txt').is_file()\n",
+        (
+            "from pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
+            "IS_THERE = (HERE / 'rules.txt').exists()\n"
+        ),
+        "import shutil\nIS_THERE = shutil.which('./rules.txt', mode=0) is not None\n",
+    ],
+)
+def test_a_file_that_loading_asked_for_counts_when_it_comes_and_goes(warm, question):
+    path = warm.hook(question + SAYS + "    return deny(str(IS_THERE))")
+    rules = warm.root / "rules.txt"
+    assert reason_of(warm.warm(path)) == "False"
+
+    rules.write_text("some")
+    assert reason_of(warm.run(path)) == "True"
+    assert reason_of(warm.warm(path)) == "True"
+
+    rules.unlink()
+    assert reason_of(warm.run(path)) == "False"
+
+
+@pytest.mark.slow
+def test_another_file_in_the_project_keeps_a_hook_warm_that_asks_where_it_is(warm):
+    path = warm.hook(
+        "import shutil\nfrom pathlib import Path\nHERE = Path(__file__).resolve().parent\n"
+        "IS_SAFE = shutil.rmtree.avoids_symlink_attacks\n" + SAYS + "    return deny(str(IS_SAFE))"
+    )
+    warm.warm(path)
+    before = warm.server["events"]["warm"]
+
+    (warm.root / "unrelated.txt").write_text("some")
+
+    assert reason_of(warm.run(path)) == "True"
+    assert warm.server["events"]["warm"] == before + 1
+
+
+@pytest.mark.slow
 def test_a_file_that_was_not_there_while_loading_counts_when_it_comes(warm):
     path = warm.hook(
         "try:\n    RULES = open('rules.txt').read()\nexcept OSError:\n    RULES = 'none'\n"

@@ -22,8 +22,9 @@ from tools.drift.packages import (
     install,
     newest_version,
     source_files,
+    start_command,
 )
-from tools.drift.random_replies import play_replies
+from tools.drift.random_replies import can_play, play_replies
 from tools.drift.report import AgentReport, to_json, to_table
 from tools.drift.runs import has_tests, run_tests
 from tools.drift.surface import Surface, read_surface
@@ -86,12 +87,12 @@ def _examine(package: Package, options: argparse.Namespace) -> AgentReport:
         report.notes.append("no tests and no cases were run (--no-runs)")
         return report
     _run_tests(package, report)
-    command = _start_command(package, directory)
+    command = start_command(package, directory)
     if command is None:
         report.notes.append("no cases and replies were played: nothing starts this package")
     else:
         _run_cases(package, command, report)
-        _run_replies(package, command, report, options)
+        run_replies(package, command, report, count=options.replies, seed=options.seed)
     return report
 
 
@@ -165,30 +166,21 @@ def _run_cases(package: Package, command: list[str], report: AgentReport) -> Non
     report.notes.append(f"{played.count} observed cases were played")
 
 
-def _run_replies(
-    package: Package, command: list[str], report: AgentReport, options: argparse.Namespace
+def run_replies(
+    package: Package, command: list[str], report: AgentReport, *, count: int, seed: int
 ) -> None:
-    played = play_replies(package.agent, command, options.replies, options.seed)
+    """Compare random replies; a program in which no hook runs is a change, too."""
+    if not can_play(package.agent):
+        return
+    played = play_replies(package.agent, command, count, seed)
+    if not played.count:
+        change = Change(package.agent, report.newest, "replies", "the run itself", "no hook ran")
+        report.changes.append(change)
     for found in played.differences:
         change = Change(package.agent, report.newest, "replies", found.case, found.text)
         report.changes.append(change)
     if played.count:
         report.notes.append(f"{played.count} random replies were compared")
-
-
-def _start_command(package: Package, directory: Path) -> list[str] | None:
-    """Return what starts the program of an installed release; `None` if it has no `bin`."""
-    root = directory / "node_modules" / package.name
-    try:
-        manifest = json.loads((root / "package.json").read_text(encoding="utf-8"))
-    except OSError:
-        return None
-    programs = manifest.get("bin")
-    if isinstance(programs, str):
-        return ["node", str(root / programs)]
-    if isinstance(programs, dict) and programs:
-        return ["node", str(root / next(iter(programs.values())))]
-    return None
 
 
 if __name__ == "__main__":

@@ -100,6 +100,9 @@ def _play(
         for turn in case.turns
     ]
     place = Workplace(home, project, environ)
+    # A case is about variables that a program does not inherit from the user otherwise.
+    kept = program.kept_variables | case.environ.keys()
+    program = program.replace(kept_variables=kept)
     run = run_program(program, command, place, ModelScript(turns, end=END), "go", seconds=SECONDS)
     if run.timed_out:
         return f"did not end within {SECONDS:g} s"

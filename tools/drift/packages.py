@@ -25,6 +25,8 @@ class Package:
         sources: Patterns, below `node_modules`, of the files that may hold its events: bundled
             JavaScript or the program itself.
         form: How they are read, a key of `tools.drift.surface.READERS`; empty if they cannot be.
+        program: Pattern, below `node_modules`, of the program for this system; empty if node runs
+            the `bin` of the package.
         lists_events: Whether the program names all events of the tables, and no others.
         variable: Environment variable that names the releases of `make e2e`; empty if there are
             no such tests.
@@ -34,6 +36,7 @@ class Package:
     name: str
     sources: tuple[str, ...] = ()
     form: str = ""
+    program: str = ""
     lists_events: bool = True
     variable: str = ""
 
@@ -46,6 +49,8 @@ PACKAGES = {
             "@anthropic-ai/claude-code",
             ("@anthropic-ai/claude-code-linux-*/claude",),
             "schemas",
+            # Without its scripts, the `bin` of the package only prints what is missing.
+            program="@anthropic-ai/claude-code-linux-*/claude",
             variable="CLAUDE_VERSION",
         ),
         Package(
@@ -70,7 +75,12 @@ PACKAGES = {
             variable="CODEX_VERSION",
         ),
         # The program of Copilot CLI is compressed: nothing can be read out of it.
-        Package("copilot", "@github/copilot", variable="COPILOT_VERSION"),
+        Package(
+            "copilot",
+            "@github/copilot",
+            program="@github/copilot-linux-*/copilot",
+            variable="COPILOT_VERSION",
+        ),
         Package(
             "opencode",
             "opencode-ai",
@@ -140,6 +150,25 @@ def _run(command: list[str], seconds: float) -> subprocess.CompletedProcess[str]
         return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
         raise RegistryError(f"npm did not end within {seconds:g} s") from error
+
+
+def start_command(package: Package, directory: Path) -> list[str] | None:
+    """Return what starts the program of an installed release; `None` if nothing is there."""
+    modules = directory / "node_modules"
+    if package.program:
+        programs = sorted(modules.glob(package.program))
+        return [str(programs[0])] if programs else None
+    root = modules / package.name
+    try:
+        manifest = json.loads((root / "package.json").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    entries = manifest.get("bin")
+    if isinstance(entries, str):
+        return ["node", str(root / entries)]
+    if isinstance(entries, dict) and entries:
+        return ["node", str(root / next(iter(entries.values())))]
+    return None
 
 
 def source_files(package: Package, directory: Path) -> list[Path]:

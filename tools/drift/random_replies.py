@@ -105,6 +105,11 @@ _SETTINGS = {
 """Agents whose replies are compared. Gemini CLI's are by `make differential`."""
 
 
+def can_play(agent: str) -> bool:
+    """Return whether random replies can be played in the program of an agent."""
+    return agent in _SETTINGS and get_program(agent) is not None
+
+
 def play_replies(agent: str, command: Sequence[str], count: int, seed: int) -> Played:
     """Play random replies, and compare their effects with what the observed rules say.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib import invalidate_caches
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
@@ -13,7 +15,6 @@ from anyhook.authoring.inspect import builds_hooks
 from anyhook.errors import UsageError
 
 if TYPE_CHECKING:
-    import os
     from importlib.machinery import ModuleSpec
 
 
@@ -21,7 +22,8 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """Import a hook file and return its `Hooks`.
 
     The source is compiled anew: byte code of the same second would hide an edit. Modules in the
-    directory of the file can be imported.
+    directory of the file can be imported; like the file, they are read anew, and those of another
+    hook file are not taken for them.
 
     Args:
         path: The file.
@@ -43,6 +45,8 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
             "and `anyhook init --bare` writes one"
         )
     module = _module_for(file)
+    _forget_imports(file.parent)
+    former_modules = set(sys.modules)
     sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
@@ -57,7 +61,43 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
         loading.remove(str(file))
         if str(file.parent) in sys.path:
             sys.path.remove(str(file.parent))
+        _imports[file] = {
+            name: imported
+            for name, imported in list(sys.modules.items())
+            if name not in former_modules and _is_of(file.parent, name, imported)
+        }
     return _hooks_of(module, file)
+
+
+_imports: dict[Path, dict[str, ModuleType]] = {}
+"""Hook file to the modules that it has imported from its directory, by name."""
+
+
+def imported_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a hook file imported from its directory when it was loaded last."""
+    modules = _imports.get(Path(path).resolve(), {}).values()
+    return [Path(str(module.__file__)) for module in modules]
+
+
+def _forget_imports(directory: Path) -> None:
+    """Let a hook file import the modules of its directory anew.
+
+    Modules that the program itself has imported stay: the hook file shares them.
+    """
+    for modules in list(_imports.values()):
+        for name, module in modules.items():
+            top = directory / name.partition(".")[0]
+            is_here = top.is_dir() or top.with_suffix(".py").is_file()
+            if sys.modules.get(name) is module and (is_here or _is_of(directory, name, module)):
+                del sys.modules[name]
+    invalidate_caches()
+
+
+def _is_of(directory: Path, name: str, module: ModuleType) -> bool:
+    """Return whether a module is a file of a directory, or belongs to a package there."""
+    top = str(directory / name.partition(".")[0])
+    file = getattr(module, "__file__", None) or ""
+    return file.startswith((f"{top}.", f"{top}{os.sep}"))
 
 
 def _module_for(file: Path) -> ModuleType:

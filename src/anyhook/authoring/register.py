@@ -9,6 +9,8 @@ from pathlib import PurePath
 from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Protocol
 
+from anyio import get_cancelled_exc_class
+
 from anyhook.authoring.functions import subject_names, to_answer
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
 from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -105,7 +107,10 @@ def _checked_call(function: HookFunction, agent: AgentSpec, around: Around) -> C
                 answer: Any = function.function(event)
             except SystemExit as end:
                 return answer_of_exit(end, function.name, stderr.text)
-            except Exception as error:  # noqa: BLE001 - reported without its text
+            except KeyboardInterrupt:
+                raise
+            # Modules in Rust raise their panics past `Exception`.
+            except BaseException as error:  # noqa: BLE001 - reported without its text
                 raise _without_text(function, error) from None
         if hasattr(answer, "__await__"):
             return _await_answer(function, answer)  # the engine awaits what a function returns
@@ -120,12 +125,14 @@ async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None
             answer = await awaitable
         except SystemExit as end:
             return answer_of_exit(end, function.name, stderr.text)
-        except Exception as error:  # noqa: BLE001 - reported without its text
+        except (KeyboardInterrupt, GeneratorExit, get_cancelled_exc_class()):
+            raise
+        except BaseException as error:  # noqa: BLE001 - reported without its text
             raise _without_text(function, error) from None
     return to_answer(function, answer)
 
 
-def _without_text(function: HookFunction, error: Exception) -> HookFailedError:
+def _without_text(function: HookFunction, error: BaseException) -> HookFailedError:
     """Return an error with the kind and the line of another one; its text may hold secrets."""
     log = logging.getLogger("anyhook.authoring")
     log.debug("a function of a hook file failed", exc_info=error)

@@ -547,12 +547,12 @@ class Run:
 
     def _fallback(self, answer: Answer) -> FallbackExit:
         name = self._hooks.name
+        if self._is_shadow:
+            return FallbackExit(message=f"anyhook: {name} is a shadow", code=0)
         if answer.outcome is Outcome.DENY:
             return FallbackExit(
                 message=answer.reason or f"blocked by hook {name}", code=BLOCKING_EXIT
             )
-        if self._is_shadow:
-            return FallbackExit(message=f"anyhook: {name} is a shadow", code=0)
         message = f"anyhook: {name}: the answer is lost: {ERROR_FIELD}"
         return FallbackExit(message=message, code=FAILURE_EXIT)
 

@@ -162,7 +162,11 @@ class HookFile:
         except UnsupportedError as error:
             last = self._by_label.get(run.labels[-1])
             text = describe_crash(last, f"is refused: {error}")
-            fitted, _ = fit(agent, event, self._answer_crash(agent, event, text))
+            crash = self._answer_crash(agent, event, text)
+            # As in the process of a hook, an answer that denied still denies.
+            if run.answer.outcome is Outcome.DENY:
+                crash = crash.replace(outcome=Outcome.DENY, reason=run.answer.reason)
+            fitted, _ = fit(agent, event, crash)
         decision = answer_record(fitted)
         return Opinion(decision, tuple(run.labels), run.crash, problem, not run.has_failed)
 

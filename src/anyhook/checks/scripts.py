@@ -296,10 +296,13 @@ class CheckedFile(NamedTuple):
 
 
 def read_hook_files(engine: Engine) -> Iterator[CheckedFile]:
-    """Yield the hook files that commands name, each with the hooks that name it."""
+    """Yield the hook files that commands name, each with the hooks that name it.
+
+    The recorder is left out: it has no functions on purpose.
+    """
     hooks: dict[Path, list[tuple[HookDefinition, HandlerSpec]]] = {}
     for definition, handler in each_handler(engine.definitions):
-        if handler.kind == "command":
+        if handler.kind == "command" and not is_recorder_command(handler.command or ""):
             for path in files_of(engine, handler):
                 hooks.setdefault(path, []).append((definition, handler))
     for path, hooks_of_file in hooks.items():
@@ -342,15 +345,12 @@ def missing_run(_engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
 
 
 def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
-    """Report an entry on an event for which the hook file has no function.
-
-    The recorder decides nothing on any event, on purpose.
-    """
+    """Report an entry on an event for which the hook file has no function."""
     if not names_all_functions(read_user_file(file.path, MAX_SCRIPT_SIZE)):
         return
     events = list(dict.fromkeys(use.event for use in file.uses))
     for definition, handler in file.hooks:
-        if definition.event in events or is_recorder_command(handler.command or ""):
+        if definition.event in events:
             continue
         spec = engine.agent.form(definition.form).by_canonical[definition.event]
         remedy = f"write @hooks.{definition.event} above one, or remove this entry"

@@ -53,6 +53,7 @@ def settings_files(engine: Engine) -> Iterator[Diagnostic]:
         if file.ignored is not None:
             yield file.ignored
         yield from file.dropped_events
+        yield from file.dropped_hooks
 
 
 def switched_off(engine: Engine) -> Iterator[Diagnostic]:

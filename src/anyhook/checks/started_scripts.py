@@ -28,7 +28,7 @@ from anyhook.shell import read_commands
 from anyhook.shell.parser import UnreadableError, parse_command_line
 from anyhook.shell.path_variables import replace_variables
 from anyhook.shell.programs import SHELLS, base_name
-from anyhook.shell.runners import WRAPPER_NAMES, WRAPPERS
+from anyhook.shell.runners import WRAPPERS
 from anyhook.shell.structure import parse_script
 from anyhook.trust.languages import PYTHON
 from anyhook.trust.words import LITERAL_DOLLAR, expand_variables, name_directories
@@ -60,15 +60,10 @@ _LOADING_OPTIONS = frozenset(
 )
 """Options of Node after which the next argument is not the script."""
 
-_SAME_MODULES = frozenset({"-u", "-B"})
-"""Options of Python with which a script finds the same modules and runs as it does without them."""
-_DURATION = expression(r"(\d+\.?\d*|\.\d+)([smhd]?)")
-_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-START_TIMEOUT = 1.0
-"""Seconds in which a hook file surely starts and answers, also cold and under load."""
-
 _PLAIN_PATH = expression(r"[\w./@+-]+")
 """Paths that no shell changes, without quotes too."""
+_QUOTED_PATH = expression(r"[^$`\\\"]+")
+"""Paths that no shell changes in double quotes."""
 _SAME_ENVIRONMENT = SHELLS.union(WRAPPERS)
 """Programs behind which a name means the same program as in front of them."""
 _OTHER_LANGUAGES = frozenset({".ts", ".mts", ".cts", ".tsx", ".jsx"})
@@ -97,9 +92,11 @@ class Start(NamedTuple):
     Attributes:
         script: Its path, which may not exist.
         interpreter: The word that names its interpreter; `None` if its first line does.
-        arguments: The words after it, with a `$` in those that are not known.
+        arguments: The words after it.
         is_in_environment: Whether a program like `poetry run` chooses the environment in which the
             interpreter is found.
+
+    A `$` in a word means that it is not known; a `$` of a known path is `LITERAL_DOLLAR`.
     """
 
     script: Path
@@ -137,9 +134,10 @@ def starts_of(hook: CheckedHook, line: str) -> Iterator[Start]:
 
     def expand(use: VariableUse) -> str | None:
         value = hook.variables.get(use.name, "")
+        form = _QUOTED_PATH if use.quote else _PLAIN_PATH
         # The shell sets the variable of its directory itself.
         is_known = use.quote != "'" and use.name != "PWD"
-        return value if is_known and _PLAIN_PATH.fullmatch(value) else None
+        return value if is_known and form.fullmatch(value) else None
 
     # `cd "$CLAUDE_PROJECT_DIR"` leads to a directory that is known.
     known = replace_variables(name_directories(line), expand)
@@ -153,45 +151,17 @@ def only_starts_file(hook: CheckedHook, file: str) -> bool:
     not run, or the agent may not get what it answers.
     """
     line = hook.handler.command_line
-    scripts = [os.path.realpath(start.script) for start in find_starts(hook)]
-    return _is_one_command(line) and scripts == [os.path.realpath(file)]
+    starts = list(find_starts(hook))
+    scripts = [os.path.realpath(start.script) for start in starts]
+    is_read = all(_is_interpreter(start.interpreter) for start in starts)
+    return is_read and _is_one_command(line) and scripts == [os.path.realpath(file)]
 
 
-def how_start_differs(hook: CheckedHook) -> str:
-    """Return why a start of its file by a hook may end otherwise than a test of the file.
-
-    It is empty if nothing differs. The hook must start only this file (`only_starts_file`).
-    """
-    (start,) = find_starts(hook)
-    options = [word.partition("=")[0] for word in start.arguments if word.startswith("-")]
-    is_like_test = not hook.handler.env and {"--agent"}.issuperset(options)
-    if not is_like_test or not _is_like_test(hook.handler.command_line):
-        return "its command line was not seen to run it"
-    if hook.handler.timeout < START_TIMEOUT:
-        return f"its timeout of {hook.handler.timeout:g} s may be too short"
-    return ""
-
-
-def _is_like_test(line: str) -> bool:
-    """Return whether a line starts a file without another environment or a short limit of time."""
-    statements = parse_script(line)
-    elements = [pipeline.elements[0] for pipeline in statements]
-    if any(element.assignments for element in elements):
-        return False
-    words = [word.text for word in elements[-1].words]
-    match words:
-        case [shell, option, text, *_] if base_name(shell) in SHELLS and "c" in option:
-            return _is_like_test(text)
-    while words[0] in ("exec", "timeout"):
-        if words[0] == "timeout":
-            limit = _DURATION.fullmatch(words[1])
-            if limit is None or float(limit[1]) * _UNITS[limit[2]] < START_TIMEOUT:
-                return False
-        words = words[2 if words[0] == "timeout" else 1 :]
-    name = base_name(words[0])
-    is_interpreter = language_of_interpreter(name) is not None
-    has_options = is_interpreter and words[1].startswith("-") and words[1] not in _SAME_MODULES
-    return name not in WRAPPER_NAMES and not has_options
+def _is_interpreter(word: str | None) -> bool:
+    """Return whether a word is known to run the script behind it; `/bin/true` does not."""
+    if word is None or base_name(word) == "anyhook":
+        return True
+    return language_of_interpreter(base_name(word)) is not None
 
 
 def _is_one_command(line: str) -> bool:
@@ -231,20 +201,17 @@ def _is_preparation(pipeline: Pipeline) -> bool:
 def _starts_of(hook: CheckedHook, commands: Iterable[_SimpleCommand]) -> Iterator[Start]:
     base = _directory(hook)
     for command in commands:
-        texts: list[str] = []
-        for word in command.words:
-            text = expand_variables(word, hook.variables, base)
-            # With a `$` in it, a word is not known.
-            texts.append(text if "$" in text else text.replace(LITERAL_DOLLAR, "$"))
+        # With a `$` in it, a word is not known.
+        texts = [expand_variables(word, hook.variables, base) for word in command.words]
         is_in_environment = not _SAME_ENVIRONMENT.issuperset(command.wrappers)
         script, interpreter = _start_of(texts)
         if script is None and is_in_environment and texts and texts[0].endswith(".py"):
             script = texts[0]
         directory = base / command.directory
         if script is not None and "$" not in script and directory.is_dir():
-            path = directory / os.path.expanduser(script)
             arguments = tuple(texts[texts.index(script) + 1 :])
-            path = Path(os.path.normpath(path))
+            script = script.replace(LITERAL_DOLLAR, "$")
+            path = Path(os.path.normpath(directory / os.path.expanduser(script)))
             yield Start(path, interpreter, arguments, is_in_environment)
 
 
@@ -362,6 +329,7 @@ def _find_interpreter(hook: CheckedHook, word: str) -> str | None:
     """
     if "$" in word or language_of_interpreter(base_name(word)) is None:
         return None
+    word = word.replace(LITERAL_DOLLAR, "$")
     search_path = hook.engine.environ.get("PATH", os.defpath).split(os.pathsep)
     directories = [directory for directory in search_path if os.path.isabs(directory)]
     if "/" in word:

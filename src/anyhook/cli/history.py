@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from anyhook.cli import OK
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, QUIET, SHADOW, STATUSES
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, QUIET, STATUSES
 from anyhook.cli.event_filters import (
     check_agent,
     notes_on,
@@ -24,6 +24,7 @@ from anyhook.cli.output import console, encode, members, print_json
 from anyhook.cli.render import (
     RunRow,
     answer_text,
+    as_shadow,
     counts_text,
     make_table,
     name_text,
@@ -284,7 +285,7 @@ def _run_row(result: RecordedResult) -> RunRow:
     if not result.trouble:
         text = answer_text(result.answer)
     if result.shadow:
-        text.append("  as a shadow", style=SHADOW)
+        text = as_shadow(text)
     style = STATUSES.get(result.trouble) or OUTCOMES.get(result.verdict, "")
     return RunRow(result.hook, result.place, text, result.started, result.duration, style)
 

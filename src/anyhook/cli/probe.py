@@ -103,7 +103,8 @@ def probe(
     """
     if sys.platform == "win32":
         raise UsageError("anyhook probe needs a POSIX system; on Windows run it in WSL")
-    if timeout <= 0:
+    is_above_zero = timeout > 0  # `nan` is not
+    if not is_above_zero:
         raise UsageError(f"--timeout is a number of seconds above 0, not {timeout:g}")
     directory = existing_project(project)
     names = _agent_names(directory, agents)

@@ -16,7 +16,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table
 from rich.text import Text
 
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, STATUSES
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, RESULTS, SEVERITIES, SHADOW, STATUSES
 from anyhook.cli.output import console
 from anyhook.errors import UsageError
 from anyhook.history.verdicts import NO_VERDICT, reason_of
@@ -296,6 +296,12 @@ def answer_text(answer: Mapping[str, Any]) -> Text:
     return text
 
 
+def as_shadow(text: Text) -> Text:
+    """Return the text of a run that did not count, which says so even where it is cut."""
+    mark = ("as a shadow  ", SHADOW)
+    return Text.assemble(mark, text, no_wrap=text.no_wrap, overflow=text.overflow)
+
+
 def status_text(status: str, detail: str = "") -> Text:
     """Return how a hook ended (`anyhook.model.status.Status`); empty for one that answered."""
     text = Text(STATUS_WORDS.get(status, printable(status)), style=STATUSES.get(status, ""))
@@ -332,7 +338,8 @@ def runs_table(out: Console, rows: Sequence[RunRow], *, has_header: bool = True)
         # The answer needs the room more than names and places do.
         hook, place = table.columns[:2]
         hook.max_width, place.max_width = out.width // 3, out.width // 4
-        place.no_wrap, place.overflow = False, "fold"
+        fits = all(len(row.place) <= place.max_width for row in rows)
+        place.no_wrap, place.overflow = fits, "fold"
     total = max((row.started + (row.duration or 0.0) for row in rows), default=0.0)
     for row in rows:
         style, duration = "dim", ""

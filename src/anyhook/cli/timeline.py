@@ -9,11 +9,12 @@ from rich.text import Text
 
 from anyhook.agents.payloads import encode_event
 from anyhook.authoring.inspect import Use, scan
-from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, SHADOW, STATUSES, badge
+from anyhook.cli.colors import ACCENT, CAUTION, OUTCOMES, STATUSES, badge
 from anyhook.cli.output import members, place_members
 from anyhook.cli.render import (
     RunRow,
     answer_text,
+    as_shadow,
     name_text,
     one_line,
     print_diagnostics,
@@ -140,8 +141,7 @@ def _result_text(result: HandlerResult) -> Text:
     """Return what a hook answered, or how it ended without an answer."""
     if result.status is Status.RAN:
         if result.handler.shadow:
-            text = answer_text(answer_record(result.shadow_answer))
-            return text.append("  as a shadow", style=SHADOW)
+            return as_shadow(answer_text(answer_record(result.shadow_answer)))
         # The whole reason stands below, among the fields of the decision.
         return answer_text(answer_record(result.answer))
     detail = ""

@@ -636,10 +636,13 @@ class Engine:
 
     def unregister(self, handler: HandlerSpec) -> None:
         """Remove a handler that `register` returned."""
-        # The same function may be registered again, with another matcher.
-        self._runtime = [
-            hook for hook in self._runtime if all(each is not handler for each in hook.handlers)
-        ]
+        definitions: list[HookDefinition] = []
+        for definition in self._runtime:
+            # The same function may be registered again, with another matcher.
+            others = tuple(each for each in definition.handlers if each is not handler)
+            if others:
+                definitions.append(definition.replace(handlers=others))
+        self._runtime = definitions
         self._forget_plans()
 
     # -- observers

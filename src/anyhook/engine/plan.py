@@ -137,7 +137,8 @@ def identity_of(rules: RuleSet, handler: HandlerSpec) -> tuple[object, ...]:
     """Return what two handlers share that are the same hook, so that one of them runs."""
     if handler.layer is Layer.RUNTIME:
         return handler.identity
-    return IDENTITIES[rules.handler_identity](handler)
+    # The command of a shadow was read without its `--shadow`, which the agent compares, too.
+    return (handler.shadow, *IDENTITIES[rules.handler_identity](handler))
 
 
 def name_key(definition: HookDefinition, handler: HandlerSpec) -> tuple[object, ...]:
@@ -145,7 +146,8 @@ def name_key(definition: HookDefinition, handler: HandlerSpec) -> tuple[object, 
     name = handler.name or _key(handler)
     if definition.layer is Layer.RUNTIME or name is None:
         return (id(handler),)
-    return (definition.layer, definition.matcher, definition.sequential, name)
+    is_other_command = handler.shadow and not handler.name
+    return (definition.layer, definition.matcher, definition.sequential, name, is_other_command)
 
 
 def runs_on(spec: EventSpec, handler: HandlerSpec) -> bool:

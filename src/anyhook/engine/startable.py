@@ -87,6 +87,8 @@ def _check_file(handler: HandlerSpec, file: Path, env: Mapping[str, str]) -> Ite
     """Report what keeps a program that is named by its path from being started."""
     if not _exists(file):
         yield _about(handler, "missing-program", _explain_missing(file))
+    elif file.is_dir():
+        yield _about(handler, "missing-program", f"{file} is a directory, not a program")
     elif file.is_file() and not os.access(file, os.X_OK):
         text = f"{file} may not be executed; run: {shlex.join(('chmod', '+x', str(file)))}"
         yield _about(handler, "not-executable", text)

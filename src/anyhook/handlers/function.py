@@ -68,7 +68,10 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
             return timed_out_result(context, handler, started=started)
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
         return _raised_result(context, handler, error, started)
-    except anyio.get_cancelled_exc_class() as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # A cancellation, alone or in a group.
         if is_cancelled_from_outside():
             raise
         return _raised_result(context, handler, error, started)

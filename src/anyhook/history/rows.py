@@ -296,6 +296,8 @@ def event_identity(agent: str, event: str, payload: str) -> bytes:
 
 # -- stored events, read back
 
+MAX_INTEGER = 2**63 - 1
+"""The greatest integer that SQLite takes."""
 EVENT_COLUMNS = (
     "events.id, agent, session, event, time, payload, source, project, tool, decision,"
     " reconstructed, redacted, cut, key, refusal, reached_hooks"

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, MAX_INTEGER, marks_for, read_events
 from anyhook.history.spans import NUMBERS_PER_SPAN, end_of_time, numbers_between, spans_by_time
 from anyhook.model.record import Record
 
@@ -78,7 +78,7 @@ def search(
     `after`; 0 for no limit.
     """
     query, values = _events_query(history, chosen, after=after, before=before)
-    rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, limit))
+    rows = history.connection.execute(f"{query} DESC LIMIT ?", (*values, min(limit, MAX_INTEGER)))
     return read_events(history.connection, rows)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import UsageError
 from anyhook.history.filters import in_project
-from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, marks_for, read_events
+from anyhook.history.rows import EVENT_COLUMNS, EVENT_TABLES, MAX_INTEGER, marks_for, read_events
 from anyhook.model.record import EMPTY, Record
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def sessions(
         values += before
     rows = history.connection.execute(
         f"{_SESSIONS} WHERE {' AND '.join(conditions)} ORDER BY ended DESC, id DESC LIMIT ?",
-        (*values, limit),
+        (*values, min(limit, MAX_INTEGER)),
     ).fetchall()
     return _summaries(history.connection, rows)
 
@@ -269,7 +269,7 @@ def get_event(history: History, number: int) -> RecordedEvent:
     Raises:
         UsageError: If there is none.
     """
-    events = get_events(history, [number])
+    events = get_events(history, [min(number, MAX_INTEGER)])
     if not events:
         raise UsageError(f"the history has no event {number}")
     return events[0]

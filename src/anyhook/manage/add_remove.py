@@ -36,6 +36,7 @@ from anyhook.manage.hook_file_settings import (
     SettingsChanges,
     SettingsPlace,
     add_hook_files,
+    agents_that_disabled,
     agents_that_run,
     file_arguments,
     forget_hook_files,
@@ -285,7 +286,7 @@ def plan_removal(
         except UsageError:  # this agent has no settings of the scope
             if agents:
                 raise
-    changed = [changes for changes in settings if changes.settings.has_effect]
+    changed = [changes for changes in settings if changes.has_effect]
     unused = [copy for copy in copies if not _is_needed(copy, project, scope, changed)]
     if problems:  # those settings may run them
         unused = []
@@ -298,10 +299,12 @@ def plan_removal(
 def _is_needed(
     copy: GuardCopy, project: Path, scope: str, changed: Sequence[SettingsChanges]
 ) -> bool:
-    """Return whether settings that are not changed run a copy."""
+    """Return whether settings that are not changed run a copy, or may run it again."""
     changed_files = {changes.settings.path for changes in changed}
     for other in SCOPES_OF_COPY[scope]:
-        for agent in agents_that_run(project, other, copy.path):
+        agents = agents_that_run(project, other, copy.path)
+        agents += agents_that_disabled(project, other, copy.path)
+        for agent in agents:
             with suppress(UsageError, SettingsError):
                 if settings_file(agent, project, other) not in changed_files:
                     return True

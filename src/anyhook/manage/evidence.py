@@ -18,8 +18,9 @@ from anyhook.agents.output import ProcessExit, decode_exit
 from anyhook.agents.payloads import decode_event
 from anyhook.agents.program import get_program
 from anyhook.authoring.inspect import scan
+from anyhook.checks.like_tests import how_start_differs
 from anyhook.checks.scripts import read_scripts
-from anyhook.checks.started_scripts import how_start_differs, only_starts_file
+from anyhook.checks.started_scripts import only_starts_file
 from anyhook.engine.asked import Call, call_of, is_asked
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError

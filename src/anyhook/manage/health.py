@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from anyhook.history.store import History
 
 BREAKING = frozenset(
-    "condition-not-here type-not-here unsupported-type never-runs not-executable "
+    "condition-not-here type-not-here unsupported-type never-runs hook-dropped not-executable "
     "missing-program missing-script missing-module missing-shell command-syntax "
     "script-syntax background-guard answer-lost denial-lost companion-missing companion-changed "
     "switch-missing".split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
 from anyhook.settings.hookset import load_hooks
+from anyhook.settings.kept import forget, kept_hooks
 from anyhook.settings.layout import WrittenDefinition, WrittenHandler, iter_handlers
 from anyhook.settings.sources import Location, own_places, places
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY
@@ -81,6 +83,7 @@ class SettingsChanges:
     """What changes for an agent when hook files are added or removed.
 
     Attributes:
+        disabled: The changes of records of disabled hooks, which are added anew or removed.
         companions: The changes of the files that it needs next to its settings.
         note: The change of what anyhook notes about the settings before; `None` for none.
         directories: Directories that are removed afterwards if they are empty.
@@ -88,6 +91,7 @@ class SettingsChanges:
 
     agent: AgentSpec
     settings: Change
+    disabled: tuple[Change, ...] = ()
     companions: tuple[Change, ...] = ()
     note: Change | None = None
     directories: tuple[Path, ...] = ()
@@ -95,12 +99,17 @@ class SettingsChanges:
     @property
     def shown(self) -> tuple[Change, ...]:
         """The changes that people see."""
-        return (self.settings, *self.companions)
+        return (self.settings, *self.disabled, *self.companions)
 
     @property
     def all(self) -> tuple[Change, ...]:
         """The changes in the order in which they are written."""
         return self.shown if self.note is None else (self.note, *self.shown)
+
+    @property
+    def has_effect(self) -> bool:
+        """Whether the settings or a record of disabled hooks change."""
+        return self.settings.has_effect or bool(self.disabled)
 
 
 def load_hook_file(path: Path, change: Change | None = None) -> AddedFile:
@@ -153,6 +162,7 @@ def add_hook_files(
         after = add_definitions(agent, after, str(path), definitions)
     names = ", ".join(file.path.name for file in files)
     settings = Change(path, before, after, f"Add {names}", agent)
+    disabled = _forget_disabled(agent, place.project, path, [file.path for file in files])
     companions = companion_changes(agent, settings, place.project, place.scope, place.program)
     # What the settings were like before is noted, unless the files are added again.
     left_before, left_after = before or "", after
@@ -163,7 +173,7 @@ def add_hook_files(
     note = None
     if left_before == (before or "") and settings.has_effect:
         note = note_before(settings, left_after, [change.path for change in companions])
-    return SettingsChanges(agent, settings, tuple(companions), note)
+    return SettingsChanges(agent, settings, disabled, tuple(companions), note)
 
 
 def remove_hook_files(
@@ -186,15 +196,18 @@ def remove_hook_files(
         after = _without_hook_file(agent, after or "", path, arguments, keep={})
     why = f"Remove {', '.join(file.name for file in paths)}"
     settings = Change(path, before, after, why, agent)
-    if not settings.has_effect:
+    disabled = _forget_disabled(agent, project, path, paths)
+    if not settings.has_effect and not disabled:
         return SettingsChanges(agent, settings)
     noted = find_before(path, after or "")
     if noted is not None:
         settings = Change(path, before, noted.text, why, agent)
     companions = companion_changes(agent, settings, project, scope, program_words(scope))
     if noted is None:
-        return SettingsChanges(agent, settings, tuple(companions))
-    return SettingsChanges(agent, settings, tuple(companions), noted.forgetting, noted.directories)
+        return SettingsChanges(agent, settings, disabled, tuple(companions))
+    return SettingsChanges(
+        agent, settings, disabled, tuple(companions), noted.forgetting, noted.directories
+    )
 
 
 def agents_that_run(project: Path, scope: str, file: Path) -> list[AgentSpec]:
@@ -210,6 +223,36 @@ def agents_that_run(project: Path, scope: str, file: Path) -> list[AgentSpec]:
         if any(runs_file(handler.value, arguments) for _, handler in hooks):
             running.append(agent)
     return running
+
+
+def agents_that_disabled(project: Path, scope: str, file: Path) -> list[AgentSpec]:
+    """Return the agents of which a hook file was taken out of the settings of a scope."""
+    agents: list[AgentSpec] = []
+    for agent in map(get_agent, CODING_AGENTS):
+        with suppress(SettingsError, UsageError):
+            path = settings_file(agent, project, scope)
+            if _forget_disabled(agent, project, path, [file]):
+                agents.append(agent)
+    return agents
+
+
+def _forget_disabled(
+    agent: AgentSpec, project: Path, path: Path, files: Iterable[Path]
+) -> tuple[Change, ...]:
+    """Return the changes that forget hooks of hook files that were taken out of a settings file.
+
+    Otherwise `anyhook enable` would put them back: a second time, or without their file.
+    """
+    arguments: set[str] = set()
+    for file in files:
+        arguments |= file_arguments(agent, project, file)
+    hooks = load_hooks(agent, Location.of(project, agent))
+    loaded = [file for file in hooks.files if file.source.path == path]
+    entries: dict[Path, list[dict[str, Any]]] = {}
+    for hook in kept_hooks(agent, loaded):
+        if runs_file({"command": hook.handler.command}, arguments):
+            entries.setdefault(hook.record, []).append(hook.entry)
+    return tuple(forget(record, of_record) for record, of_record in entries.items())
 
 
 def _without_hook_file(

@@ -145,6 +145,7 @@ class HandlerSpec(Record, kw_only=False):
             self.form,
             self.cwd,
             self.matcher,
+            self.shadow,
             repr(sorted(self.options.items())) if self.options else "",
         )
 

@@ -55,6 +55,7 @@ CODES: dict[str, tuple[Severity, str]] = {
         ERROR,
         "the agent drops a settings file or an event's hooks because of a mistake",
     ),
+    "hook-dropped": (ERROR, "the agent leaves out a hook because of a mistake"),
     "unknown-member": (ERROR, "a member that the agent does not allow in this file"),
     "settings-shape": (ERROR, "a settings file does not hold an object"),
     "duplicate-key": (WARNING, "an object has the same key twice; only the last counts"),

@@ -12,7 +12,7 @@ from anyhook.agents import AGENTS, get_agent, recognize
 from anyhook.agents.capabilities import stderr_message
 from anyhook.agents.encode import encode_answer
 from anyhook.authoring.degrade import LOST, UnsupportedError, fit, fit_decision
-from anyhook.authoring.load import load_hooks
+from anyhook.authoring.load import imported_files, load_hooks
 from anyhook.engine.engine import Engine
 from anyhook.errors import EventError, UsageError
 from anyhook.files import identity_of
@@ -208,9 +208,9 @@ class Responder:
     def _register_functions(self) -> None:
         """Give every engine the current functions; running dispatches keep theirs."""
         for engine in self.engines.values():
-            for definition in engine.definitions:
-                if definition.layer is Layer.RUNTIME:
-                    engine.unregister(definition.handlers[0])
+            for handler in handlers_of(engine.definitions):
+                if handler.layer is Layer.RUNTIME:
+                    engine.unregister(handler)
             for file in self._files:
                 file.hooks.register(_Registration(engine, file.hooks, self._on_message))
 
@@ -220,19 +220,25 @@ class _HookFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._identity = identity_of(path)
+        self._identities = {path: identity_of(path)}
         self.hooks = load_hooks(path)
+        self._note_imports()
 
     def has_changed(self) -> bool:
-        """Return whether the file was edited since."""
-        return identity_of(self._path) != self._identity
+        """Return whether the file, or one that it imported from its directory, was edited since."""
+        return any(identity_of(path) != identity for path, identity in self._identities.items())
+
+    def _note_imports(self) -> None:
+        # Former ones stay: a module that cannot be read now may be corrected.
+        for file in imported_files(self._path):
+            self._identities.setdefault(file, identity_of(file))
 
     async def reload(self) -> str | None:
         """Read the file again; returns why that failed.
 
         Until that is done the file counts as changed, so that events wait for the new version.
         """
-        identity = identity_of(self._path)
+        identities = {path: identity_of(path) for path in self._identities}
         try:
             with anyio.fail_after(RELOAD_TIMEOUT):
                 self.hooks = await call_in_thread(load_hooks, self._path)
@@ -241,7 +247,8 @@ class _HookFile:
         except TimeoutError:
             return f"{self._path} is not imported after {RELOAD_TIMEOUT:g} seconds"
         finally:
-            self._identity = identity
+            self._identities = identities
+            self._note_imports()
         return None
 
 

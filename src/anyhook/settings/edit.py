@@ -134,6 +134,15 @@ def remove_item(text: str, path: JsonPath, value: Any, *, file: str = "<text>") 
         text = _remove(document, (*path, items.index(value)))
 
 
+def remove_at(text: str, path: JsonPath, *, file: str = "<text>") -> str:
+    """Remove the item of a list at a path, where there is one.
+
+    Raises:
+        SettingsError: If the file has not the format of its name.
+    """
+    return _remove(read_settings(text, file), path)
+
+
 def remove_member(text: str, path: JsonPath, *, file: str = "<text>") -> str:
     """Remove the member at a path, if there is one.
 

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from anyhook.agents.spec.settings import HOOKS_PATH
 from anyhook.errors import SettingsError
 from anyhook.expressions import expression
-from anyhook.settings.edit import add_items, prune, read_settings, remove_item, set_member
+from anyhook.settings.edit import (
+    add_items,
+    prune,
+    read_settings,
+    remove_at,
+    remove_item,
+    set_member,
+)
 from anyhook.settings.formats import is_blank
 from anyhook.settings.jsonc import value_at
 from anyhook.settings.layout import iter_handlers, own_entries
@@ -114,10 +121,9 @@ def remove_handler(
     Raises:
         SettingsError: If the file cannot be edited.
     """
-    others = [other for other in definition.handlers if other.written != handler.written]
-    if others:
-        return remove_item(text, handler.path[:-1], handler.written, file=file)
-    text = remove_item(text, definition.path[:-1], definition.written, file=file)
+    if len(definition.handlers) > 1:
+        return remove_at(text, handler.path, file=file)
+    text = remove_at(text, definition.path, file=file)
     return prune(text, definition.path[:-1], file=file)
 
 

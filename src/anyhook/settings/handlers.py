@@ -201,6 +201,8 @@ class HandlerReader:
                     self.reporter.report("duplicate-key", message, (*path, key))
                 meaning = field.values[member] if field.values else member
                 options[field.option] = self._fill_in(meaning)
+            elif member is not None and field.other_value:
+                options[field.option] = field.other_value
             elif field.required:
                 if member is None:
                     message = f"a hook of this type needs {key!r}"
@@ -215,13 +217,16 @@ class HandlerReader:
             self.reporter.report("empty-member", f"{key} is empty; left out", (*path, key))
             return False
         value_type, item_type, description = FIELD_KINDS[field.kind]
+        effect = "left out"
+        if field.other_value:
+            effect = f"{self.agent.title} reads it as {field.other_value!r}"
         if not _has_type(member, value_type, item_type) or (
             field.kind == "web_url" and not str(member).startswith(("http://", "https://"))
         ):
-            problem = f"{key} must be {description}; left out"
+            problem = f"{key} must be {description}; {effect}"
         elif field.words and member not in field.words:
             words = ", ".join(map(repr, field.words))
-            problem = f"{key} must be one of {words}; left out"
+            problem = f"{key} must be one of {words}; {effect}"
         else:
             return True
         self.reporter.report("wrong-type", problem, (*path, key))

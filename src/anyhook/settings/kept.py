@@ -117,7 +117,9 @@ def keep(source: Source, entries: Iterable[dict[str, Any]]) -> Change:
 
 
 def forget(record: Path, entries: Iterable[dict[str, Any]]) -> Change:
-    """Return the change that removes hooks from their record: they are in their file again.
+    """Return the change that removes hooks from their record.
+
+    They are in their file again, or are removed for good.
 
     Raises:
         SettingsError: If the record cannot be read.
@@ -126,7 +128,7 @@ def forget(record: Path, entries: Iterable[dict[str, Any]]) -> Change:
     for entry in entries:
         if entry in kept:
             kept.remove(entry)
-    return _record_change(record, kept, "Forget hooks that are in their file again")
+    return _record_change(record, kept, "Forget disabled hooks")
 
 
 def _record_of(source: Source) -> Path:

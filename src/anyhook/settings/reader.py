@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.entry import load_object
 from anyhook.matching.matchers import compile_matcher, explain_cost, explain_matcher
-from anyhook.model.definitions import HookDefinition
+from anyhook.model.definitions import HookDefinition, each_handler
 from anyhook.model.diagnostics import Diagnostic, Place, Severity, diagnose
 from anyhook.model.record import EMPTY, Record
 from anyhook.model.suggest import closest
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec, EventSpec
-    from anyhook.agents.spec.settings import HookToggle
+    from anyhook.agents.spec.settings import HookToggle, SchemaFault
     from anyhook.model.definitions import HandlerSpec
     from anyhook.model.layers import Layer
     from anyhook.settings.formats import Rejected
@@ -60,6 +60,7 @@ class LoadedFile(Record, kw_only=False):
         ignored: Why the agent ignores the file although its hooks are read here: a guard must not
             be lost in a program that reads them with anyhook.
         dropped_events: The same for the hooks of an event (`Diagnostic.subject`), of all files.
+        dropped_hooks: The same for a hook, or a matcher with its hooks (`Diagnostic.place`).
     """
 
     source: Source
@@ -76,6 +77,7 @@ class LoadedFile(Record, kw_only=False):
     diagnostics: tuple[Diagnostic, ...] = ()
     ignored: Diagnostic | None = None
     dropped_events: tuple[Diagnostic, ...] = ()
+    dropped_hooks: tuple[Diagnostic, ...] = ()
 
 
 def read_document(agent: AgentSpec, source: Source, document: SettingsDocument) -> LoadedFile:
@@ -139,6 +141,8 @@ class _FileReader(Reporter):
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
+        faults = self._find_schema_faults()
+        ignored = self._report_ignored(faults)
         return LoadedFile(
             self.source,
             exists=True,
@@ -151,25 +155,41 @@ class _FileReader(Reporter):
             values=self.document.value,
             redaction=redaction,
             diagnostics=tuple(self.diagnostics),
-            ignored=self._find_schema_fault(),
+            ignored=ignored,
             dropped_events=tuple(self.dropped_events),
+            dropped_hooks=() if ignored else tuple(self._report_dropped(faults, definitions)),
         )
 
-    def _find_schema_fault(self) -> Diagnostic | None:
-        """Return why the agent ignores the whole file, with its hooks, because of a mistake."""
+    def _find_schema_faults(self) -> list[SchemaFault]:
+        """Return the mistakes for which the agent leaves out hooks that are read here."""
         has_hooks = self._value_at(self.hooks_path) is not None
         is_own = self.source.file is not None and not self.source.is_foreign
-        if not has_hooks or not is_own or not self.settings.schema_fault:
-            return None
-        fault = load_object(self.settings.schema_fault)(self.document.value, self.events)
-        if fault is None:
-            return None
-        message = (
-            f"{self.agent.title} ignores the whole file because of this and runs none of its "
-            f"hooks: {fault.problem}"
-        )
-        place = self.document.place(fault.path)
-        return diagnose("settings-dropped", message, place)
+        if not has_hooks or not is_own or not self.settings.schema_faults:
+            return []
+        return list(load_object(self.settings.schema_faults)(self.document.value, self.events))
+
+    def _report_ignored(self, faults: list[SchemaFault]) -> Diagnostic | None:
+        """Return why the agent ignores the whole file, with its hooks, because of a mistake."""
+        for fault in faults:
+            if fault.left_out is None:
+                message = (
+                    f"{self.agent.title} ignores the whole file because of this and runs none of "
+                    f"its hooks: {fault.problem}"
+                )
+                return diagnose("settings-dropped", message, self.document.place(fault.path))
+        return None
+
+    def _report_dropped(
+        self, faults: list[SchemaFault], definitions: list[HookDefinition]
+    ) -> Iterator[Diagnostic]:
+        """Yield why the agent leaves out parts of the file of which hooks are read here."""
+        read = {definition.place for definition in definitions}
+        read |= {handler.place for _, handler in each_handler(definitions)}
+        for fault in faults:
+            place = self.document.place(fault.left_out or ())
+            if place in read:
+                message = f"{self.agent.title} leaves this out: {fault.problem}"
+                yield diagnose("hook-dropped", message, place)
 
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""

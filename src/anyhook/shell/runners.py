@@ -55,13 +55,14 @@ RUNNERS: dict[str, Runner] = {
         _STRIPPED,
     ),
     **dict.fromkeys(
-        "bwrap dbus-run-session firejail nsenter parallel run0 setpriv systemd-run unshare".split(),
+        "bwrap dbus-run-session firejail linux32 linux64 nsenter parallel run0 setpriv systemd-run"
+        " unshare".split(),
         _DOUBTED,
     ),
     **dict.fromkeys(
-        "- catchsegv cgexec choom chronic eatmydata entr nocorrect noglob npx prlimit rlwrap"
-        " start-stop-daemon uvx ld.so ld-linux.so.2 ld-linux-x86-64.so.2"
-        " ld-linux-aarch64.so.1".split(),
+        "- catchsegv cgexec choom chronic daemonize eatmydata entr nocorrect noglob npx numactl"
+        " openvt prlimit rlwrap start-stop-daemon systemd-inhibit tsp uvx watchexec ld.so"
+        " ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1".split(),
         _PLAIN,
     ),
     **dict.fromkeys(
@@ -69,7 +70,7 @@ RUNNERS: dict[str, Runner] = {
             "uv run|pipx run|poetry run|pdm run|hatch run|pipenv run|bundle exec|npm exec"
             "|conda run|mise exec|mise x|op run|doppler run|git bisect run|dotenv run"
             "|composer exec|rbenv exec|pyenv exec|asdf exec|bun x|yarn exec|pnpm exec|pnpm dlx"
-            "|yarn dlx|uv tool run|rye run|npm x|infisical run"
+            "|yarn dlx|uv tool run|rye run|npm x|infisical run|dotenvx run|perf stat|perf record"
         ).split("|"),
         _PLAIN,
     ),
@@ -132,7 +133,7 @@ TMUX_ALIASES = {
 WRAPPER_NAMES = frozenset(
     {
         *[name.partition(" ")[0] for name in RUNNERS],
-        *"podman nerdctl oc k3s gxargs gtimeout genv gtime linux32 linux64".split(),
+        *"podman nerdctl oc k3s gxargs gtimeout genv gtime".split(),
         *"mamba micromamba bunx pnpx".split(),
     }
 )

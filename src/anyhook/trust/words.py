@@ -138,8 +138,9 @@ def _expand_braces(word: str) -> list[str]:
 def expand_variables(word: str, variables: Mapping[str, str], cwd: Path) -> str:
     """Replace the working directory and known variables in a word.
 
-    A `$` in a value becomes `LITERAL_DOLLAR`.
+    A `$` in the directory or in a value becomes `LITERAL_DOLLAR`.
     """
+    directory = str(cwd).replace("$", LITERAL_DOLLAR)
 
     def replace(match: re.Match[str]) -> str:
         value = variables.get(match["braced"] or match["bare"])
@@ -147,7 +148,7 @@ def expand_variables(word: str, variables: Mapping[str, str], cwd: Path) -> str:
             return value.replace("$", LITERAL_DOLLAR)
         return match[0] if match["default"] is None else match["default"]
 
-    return VARIABLE.sub(replace, _CWD.sub(lambda _match: str(cwd), word))
+    return VARIABLE.sub(replace, _CWD.sub(lambda _match: directory, word))
 
 
 def words_in_context(

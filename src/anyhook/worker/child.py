@@ -280,7 +280,11 @@ class WorkerChild:
         if files != self._files:
             exit_now(0)
         reply = output.reply
-        packed = pack_reply(reply.replace(err=read_output(self._output_file) + reply.err))
+        try:
+            printed = read_output(self._output_file)
+        except OSError:  # a thread of the hook has closed it since
+            exit_now(0)
+        packed = pack_reply(reply.replace(err=printed + reply.err))
         output.is_sent = True
         self.slot.begin_sending()
         send_quietly(self._link, packed)

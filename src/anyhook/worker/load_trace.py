@@ -2,25 +2,26 @@
 
 A cold hook is loaded on every event. A warm one is loaded once, and that means the same only as
 long as everything that loading read is unchanged: the file itself, the modules that it imports, the
-files and directories that it opened, the variables that it looked up, its arguments and its working
-directory. Each of them is recorded here while the file is loaded. What belongs to the project is
-compared before each event; what is installed, between events.
+files and directories that it opened or asked for, the variables that it looked up, its arguments
+and its working directory. Each of them is recorded here while the file is loaded. What belongs to
+the project is compared before each event; what is installed, between events.
 """
 
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import time
 
 from anyhook._compat import caller
-from anyhook.files import TICK, FileIdentity, identity_of, opens_for_reading
+from anyhook.files import TICK, FileIdentity, identity_from, identity_of, opens_for_reading
 from anyhook.trust.loaded_code import LoadedCode, is_installed
 from anyhook.worker.byte_code import remove_doubtful_byte_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
 READ_EVENTS = frozenset({"open", "os.listdir", "os.scandir", "sqlite3.connect"})
@@ -37,6 +38,8 @@ SIDE_EFFECTS = {
     "os.chdir": "changes the working directory",
 }
 """Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
+QUESTIONS = ("stat", "lstat", "access")
+"""Functions of `os` that ask for a file, without an audit event: `Path.exists`, `shutil.which`."""
 CHECK_INTERVAL = 0.9
 """Seconds between two checks of what is installed: there may be hundreds of files. A server that
 waits checks them each time that it wakes up, which is once in a second."""
@@ -56,6 +59,7 @@ class LoadTrace:
         self.side_effect = ""
         self.code = LoadedCode()
         self._paths: set[str] = set()
+        self._asked: dict[str, FileIdentity | str] = {}
         self._variables: set[bytes] = set()
         self._reads_all_variables = False
         self._reads_cwd = False
@@ -72,6 +76,7 @@ class LoadTrace:
             argv: The value of `sys.argv`.
         """
         self._started = time.time_ns() - TICK
+        self._hook_file = hook_file
         self._cwd = cwd
         self._argv = list(argv)
         self._environ = dict(os.environb)
@@ -85,6 +90,43 @@ class LoadTrace:
             environ.__class__ = _TracedEnviron
         self._real_getcwd = os.getcwd, os.getcwdb
         os.getcwd, os.getcwdb = self._getcwd, self._getcwdb
+        self._real_questions = {name: getattr(os, name) for name in QUESTIONS}
+        for name, function in self._real_questions.items():
+            traced = self._trace_question(function)
+            setattr(os, name, traced)
+            # `shutil` looks itself up there when it is imported.
+            for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+                if function in supporting:
+                    supporting.add(traced)
+
+    def _trace_question(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of `os` that records the file that it asks for."""
+
+        def ask(path: Any, *arguments: Any, **options: Any) -> Any:
+            if self._is_loading and options.get("dir_fd") is None:
+                self._note_question(path)
+            return function(path, *arguments, **options)
+
+        return ask
+
+    def _note_question(self, path: Any) -> None:
+        try:
+            text = os.fsdecode(path)
+        except TypeError:  # a file descriptor
+            return
+        self._reads_cwd = self._reads_cwd or not text.startswith("/")
+        asked = os.path.normpath(os.path.join(self._cwd, text))
+        # Its own directories exist: `Path(__file__).resolve()` asks for each of them.
+        if asked not in self._asked and not self._hook_file.startswith(asked.rstrip("/") + "/"):
+            self._asked[asked] = self._answer(asked)
+
+    def _answer(self, path: str) -> FileIdentity | str:
+        """Return what a question for a file depends on; of a directory, only that it is one."""
+        try:
+            status = self._real_questions["stat"](path)
+        except (OSError, ValueError):
+            return None
+        return "directory" if stat.S_ISDIR(status.st_mode) else identity_from(status)
 
     def stop(self) -> None:
         """Stop recording, and take the identities of everything that was read."""
@@ -92,6 +134,8 @@ class LoadTrace:
         for environ in (os.environ, os.environb):
             environ.__class__ = _EnvironClass
         os.getcwd, os.getcwdb = self._real_getcwd
+        for name, function in self._real_questions.items():
+            setattr(os, name, function)
         if sys.argv is not self._traced_argv or self._argv != list.copy(self._traced_argv):
             self.side_effect = self.side_effect or "changes sys.argv"
         sys.argv = self._argv.copy()
@@ -146,6 +190,9 @@ class LoadTrace:
         """
         for path in _changed(self._own):
             return _describe_change(path)
+        for path, answer in self._asked.items():
+            if self._answer(path) != answer:
+                return _describe_change(path)
         for directory, offer in self._offers.items():
             if offer.has_changed(directory):
                 return f"was loaded before the modules in {directory} changed"

@@ -1,13 +1,16 @@
-"""Mistakes for which Claude Code ignores a whole settings file.
+"""Mistakes for which Claude Code leaves out hooks, or ignores a whole settings file.
 
-Observed in 2.1.197 and 2.1.332: an entry of hooks that does not fit the schema of the settings,
-however far from the other hooks, leaves the file without effect and prints nothing. Unknown members
-and unknown events are ignored, and the rest of the file counts.
+Observed in 2.1.332: an entry that does not fit the schema is left out. It costs the whole file if
+it is, or holds, a hook of an event of `GUARD_EVENTS`, because the permissions next to it may rely
+on that hook; such hooks outside "hooks" cost it, too. Unknown members are ignored, and so are
+unknown events without such hooks. Release 2.1.197 ignores the whole file for an entry of any event,
+and prints nothing.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -23,41 +26,159 @@ if TYPE_CHECKING:
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*:")
 EXPECTED = {
     "string": "a string",
+    "list": "a list",
     "strings": "a list of strings",
     "boolean": "true or false",
+    "number": "a number",
     "object": "an object",
     "texts": "an object of strings",
 }
 """Kind of a member to what it must be."""
 
+MEMBERS = {
+    ("allowManagedHooksOnly",): "boolean",
+    ("allowedHttpHookUrls",): "strings",
+    ("cleanupPeriodDays",): "number",
+    ("disableAllHooks",): "boolean",
+    ("enabledPlugins",): "object",
+    ("env",): "object",
+    ("httpHookAllowedEnvVars",): "strings",
+    ("model",): "string",
+    ("permissions",): "object",
+    ("permissions", "allow"): "list",
+    ("permissions", "ask"): "list",
+    ("permissions", "deny"): "list",
+    ("statusLine",): "object",
+}
+"""Paths of other members than the hooks to what they must be, as far as that was observed."""
+GUARD_EVENTS = frozenset({"PreToolUse", "PermissionRequest", "PreSkillShellCommand"})
+"""Events of which one hook that cannot be loaded costs the whole file."""
+UNSEARCHED = frozenset(
+    "mcpServers managedMcpServers lspServers pluginConfigs enabledPlugins extraKnownMarketplaces "
+    "env skillOverrides modelSettings".split()
+)
+"""Members in which no hooks are looked for: their keys are names of the user."""
+SEARCH_DEPTH = 3
+"""Levels below a member that hooks are looked for in."""
 
-MEMBERS = {"disableAllHooks": "boolean", "permissions": "object"}
-"""Members other than the hooks to what they must be, as far as that was observed."""
+
+def find_schema_faults(
+    settings: Mapping[str, Any], events: Collection[str]
+) -> Iterator[SchemaFault]:
+    """Yield the mistakes in a settings file with hooks."""
+    for path, kind in MEMBERS.items():
+        *parents, name = path
+        members = settings.get(parents[0]) if parents else settings
+        if isinstance(members, dict) and name in members and not _fits(members[name], kind):
+            yield SchemaFault(path, f"{'.'.join(path)} must be {EXPECTED[kind]}")
+    yield from _faults_outside(settings, events)
+    hooks = settings["hooks"]
+    is_list_of_groups = isinstance(hooks, list) and any(isinstance(item, dict) for item in hooks)
+    if is_list_of_groups or _is_group(hooks, events):
+        yield SchemaFault(("hooks",), '"hooks" must be an object of events')
+    elif isinstance(hooks, dict):
+        for event, groups in hooks.items():
+            yield from _faults_of_event(event, groups, events)
 
 
-def find_schema_fault(settings: Mapping[str, Any], events: Collection[str]) -> SchemaFault | None:
-    """Return the first mistake in a settings file with hooks; `None` without one."""
-    for name, kind in MEMBERS.items():
-        if name in settings and not _fits(settings[name], kind):
-            return SchemaFault((name,), f"{name} must be {EXPECTED[kind]}")
-    for fault in _faults_of(settings["hooks"], events):
-        return SchemaFault(("hooks", *fault.path), fault.problem)
-    return None
+def _faults_outside(settings: Mapping[str, Any], events: Collection[str]) -> Iterator[SchemaFault]:
+    """Yield hooks of `GUARD_EVENTS` that stand outside "hooks"."""
+    for name, value in settings.items():
+        if name == "hooks" or name in UNSEARCHED:
+            continue
+        is_guard = name in GUARD_EVENTS and value not in (None, [])
+        is_event = name in events
+        if is_guard or _holds_guards(value, events, skipped=UNSEARCHED, in_event=is_event):
+            yield SchemaFault((name,), f'the hooks in {name!r} must stand inside "hooks"')
 
 
-def _faults_of(hooks: object, events: Collection[str]) -> Iterator[SchemaFault]:
-    if not isinstance(hooks, dict):
-        yield SchemaFault((), '"hooks" must be an object of events')
+def _faults_of_event(event: str, groups: object, events: Collection[str]) -> Iterator[SchemaFault]:
+    path: tuple[str | int, ...] = ("hooks", event)
+    if event not in events:
+        if _holds_guards(groups, events, in_event=isinstance(groups, list)):
+            yield SchemaFault(path, f"{event} is not an event, and holds hooks of events")
         return
-    for event, definitions in hooks.items():
-        if event not in events:
+    costs_file = event in GUARD_EVENTS
+    if not isinstance(groups, list):
+        if groups is not None:
+            costs_file = costs_file or _holds_guards(groups, events, in_event=True)
+            problem = f"{event} must be a list: [{{…}}]"
+            yield SchemaFault(path, problem, None if costs_file else path)
+        return
+    for index, definition in enumerate(groups):
+        own_path = (*path, index)
+        if _holds_guards(definition, events, in_event=True):
+            yield SchemaFault(own_path, "events must stand in the object of hooks only")
             continue
-        if not isinstance(definitions, list):
-            yield SchemaFault((event,), f"{event} must be a list: [{{…}}]")
-            continue
-        for index, definition in enumerate(definitions):
-            for fault in _faults_of_definition(definition):
-                yield SchemaFault((event, index, *fault.path), fault.problem)
+        for fault in _faults_of_definition(definition):
+            is_of_hook = len(fault.path) > 1 and fault.path[0] == "hooks"
+            left_out = (*own_path, *fault.path[:2]) if is_of_hook else own_path
+            fault_path = (*own_path, *fault.path)
+            yield SchemaFault(fault_path, fault.problem, None if costs_file else left_out)
+
+
+def _holds_guards(
+    value: object,
+    events: Collection[str],
+    *,
+    in_event: bool,
+    skipped: Collection[str] = (),
+    in_hooks: bool = False,
+    depth: int = SEARCH_DEPTH,
+) -> bool:
+    """Return whether a value holds hooks of `GUARD_EVENTS`, as far as Claude Code looks for them.
+
+    Args:
+        value: What is searched.
+        events: The names of all events.
+        in_event: Whether it is what an event has, where groups of hooks belong to that event.
+        skipped: Keys whose values are not searched.
+        in_hooks: Whether it stands in a list of hooks; a hook with a type is not searched.
+        depth: Levels below it that are searched.
+    """
+    if _has_guard_event(value) or (not in_event and _is_group(value, events)):
+        return True
+    if depth == 0:
+        return False
+    if isinstance(value, list):
+        return any(
+            _holds_guards(
+                item, events, in_event=in_event, skipped=skipped, in_hooks=in_hooks, depth=depth - 1
+            )
+            for item in value
+        )
+    if not isinstance(value, dict) or (in_hooks and isinstance(value.get("type"), str)):
+        return False
+    for name, member in value.items():
+        if name not in skipped and _holds_guards(
+            member,
+            events,
+            in_event=in_event or name in events,
+            skipped=skipped,
+            in_hooks=name == "hooks" and isinstance(member, list),
+            depth=depth - 1,
+        ):
+            return True
+    return False
+
+
+def _has_guard_event(value: object) -> bool:
+    return isinstance(value, dict) and any(
+        value[name] not in (None, []) for name in GUARD_EVENTS & value.keys()
+    )
+
+
+def _is_group(value: object, events: Collection[str]) -> bool:
+    """Return whether a value looks like a matcher with its hooks, and not like events."""
+    if not isinstance(value, dict):
+        return False
+    has_matcher = "matcher" in value
+    if not has_matcher and not value.keys().isdisjoint(events):
+        return False
+    hooks = value.get("hooks")
+    if isinstance(hooks, list):
+        return bool(hooks)
+    return isinstance(hooks, dict) and (has_matcher or isinstance(hooks.get("type"), str))
 
 
 def _faults_of_definition(definition: object) -> Iterator[SchemaFault]:
@@ -94,8 +215,7 @@ def _faults_of_handler(handler: object) -> Iterator[SchemaFault]:
         if "args" in handler and not _fits(handler["args"], "strings"):
             yield SchemaFault(("args",), "args must be a list of strings")
     timeout = handler.get("timeout", 1)
-    is_number = isinstance(timeout, int | float) and not isinstance(timeout, bool)
-    if not is_number or timeout <= 0:
+    if not _fits(timeout, "number") or timeout <= 0:
         yield SchemaFault(("timeout",), "timeout must be a positive number of seconds")
     yield from _faults_of_members(handler, handler_type.fields)
 
@@ -109,8 +229,12 @@ def _faults_of_members(
                 yield SchemaFault((), f'a hook of this type needs "{name}"')
             continue
         value = handler[name]
+        if field.other_value:
+            continue
         if not _fits(value, field.kind):
             yield SchemaFault((name,), f"{name} must be {EXPECTED[field.kind]}")
+        elif field.not_empty and value == "":
+            yield SchemaFault((name,), f"{name} must not be empty")
         elif field.words and value not in field.words:
             words = " or ".join(map(json.dumps, field.words))
             yield SchemaFault((name,), f"{name} must be {words}")
@@ -124,6 +248,11 @@ def _fits(value: object, kind: str) -> bool:
             return isinstance(value, str)
         case "boolean":
             return isinstance(value, bool)
+        case "number":
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            return is_number and value not in (math.inf, -math.inf)
+        case "list":
+            return isinstance(value, list)
         case "strings":
             return isinstance(value, list) and all(isinstance(item, str) for item in value)
         case "texts":

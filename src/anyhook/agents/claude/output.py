@@ -13,10 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from anyhook.model.decisions import Status
+
 MISSING_FILE = ("no such file or directory", "can't open file", "cannot find module")
 """What standard error holds if the script of a command does not exist."""
 TOLERANT = frozenset({"after_agent", "subagent_stop", "task_completed"})
 """Events on which such a command does not deny; for `before_prompt`, only one of a plugin."""
+
+NEEDS_VERDICT = frozenset(
+    "before_tool permission_request pre_skill_shell_command pre_model_switch before_prompt "
+    "user_prompt_expansion config_change elicitation elicitation_result post_tool_batch "
+    "task_created".split()
+)
+"""Events on which an MCP tool that must not fail answers with members of a reply, or nothing."""
 
 
 class ClaudeExitReader(ExitReader):
@@ -55,6 +64,21 @@ class ClaudeExitReader(ExitReader):
 
 class ObservedExitReader(ClaudeExitReader):
     """Release 2.1.332: standard error is not the reason of a denial in JSON without one."""
+
+    def has_failed(self, status: Status) -> bool:
+        """Return whether a hook that must not fail has failed, or an MCP tool gave no verdict."""
+        context = self.context
+        # What a file replied is also read without its entry in the settings.
+        kind = getattr(context.handler, "kind", "")
+        if kind == "mcp_tool" and context.spec.canonical in NEEDS_VERDICT:
+            text = trim(self.end.stdout)
+            reply = parse_object(text)
+            members = {field.path[0] for field in context.agent.output_fields}
+            members = (members | context.agent.reply_signals) - {"reason"}
+            is_verdict = reply is not None and (not reply or not members.isdisjoint(reply))
+            if text and not is_verdict:
+                return True
+        return super().has_failed(status)
 
     def with_denial(self, answer: Answer) -> Answer:
         """Return the answer of a reply as a denial."""

@@ -19,8 +19,8 @@ SHARED_FIELDS = {
     "if": HandlerField("condition", "string"),
     "statusMessage": HandlerField("status_message", "string"),
     "once": HandlerField("once", "boolean"),
-    "cloud": HandlerField("cloud", "string", words=("device", "skip")),
 }
+CLOUD = HandlerField("cloud", "string", words=("device", "skip"), other_value="skip")
 
 HANDLER_TYPES = {
     "command": HandlerType(
@@ -31,10 +31,11 @@ HANDLER_TYPES = {
             "shell": HandlerField("shell", "string", words=("bash", "powershell")),
             "async": HandlerField("background", "boolean"),
             "asyncRewake": HandlerField("wakes", "boolean"),
-            "rewakeMessage": HandlerField("rewake_message", "string"),
-            "rewakeSummary": HandlerField("rewake_summary", "string"),
+            "rewakeMessage": HandlerField("rewake_message", "string", not_empty=True),
+            "rewakeSummary": HandlerField("rewake_summary", "string", not_empty=True),
             "holdsTools": HandlerField("holds_tools", "boolean"),
             "onFailure": ON_FAILURE,
+            "cloud": CLOUD,
         },
         programs=True,
     ),
@@ -47,6 +48,7 @@ HANDLER_TYPES = {
             "headers": HandlerField("headers", "texts"),
             "allowedEnvVars": HandlerField("allowed_variables", "strings"),
             "onFailure": ON_FAILURE,
+            "cloud": CLOUD,
         },
     ),
     "mcp_tool": HandlerType(
@@ -57,7 +59,7 @@ HANDLER_TYPES = {
             "server": HandlerField("server", "string", required=True),
             "tool": HandlerField("tool", "string", required=True),
             "input": HandlerField("input", "object"),
-            "onFailure": ON_FAILURE,
+            "onFailure": ON_FAILURE.replace(other_value="block"),
         },
     ),
     "prompt": HandlerType(
@@ -154,7 +156,7 @@ FORMAT = SettingsFormat(  # noqa: S604 - `shell` names programs, it runs none
     files=FILES,
     # Both releases drop the file without a word; a byte order mark does no harm.
     rejected_json=frozenset({"comment", "comma"}),
-    schema_fault="anyhook.agents.claude.file_schema:find_schema_fault",
+    schema_faults="anyhook.agents.claude.file_schema:find_schema_faults",
     environment=("env",),
     layer_order=LAYER_ORDER,
     precedence=PRECEDENCE,

@@ -31,7 +31,7 @@ DOCUMENTED = RuleSet(
 OBSERVED = Differences(
     rules={
         "name": "observed",
-        "release": "0.169.0",
+        "release": "0.171.0",
         "find_fault": "anyhook.agents.codex.faults:find_fault",
     },
     # A matcher of letters, digits, `_` and `|` is a list of exact names.

@@ -55,6 +55,7 @@ class HandlerField(Record, kw_only=False):
             (`{True: "block", False: "continue"}`).
         nullable: Whether `null` is a value of its own; otherwise it means that the member is not
             there.
+        other_value: What any other value means to the agent; empty if it is a mistake.
     """
 
     option: str
@@ -64,18 +65,22 @@ class HandlerField(Record, kw_only=False):
     words: tuple[str, ...] = ()
     values: Mapping[Any, Any] = EMPTY
     nullable: bool = False
+    other_value: str = ""
 
 
 class SchemaFault(Record, kw_only=False):
-    """A mistake for which an agent ignores a whole settings file.
+    """A mistake for which an agent leaves out hooks.
 
     Attributes:
         path: Keys from the top of the file to it.
         problem: What must be written there.
+        left_out: Keys to what the agent leaves out: a hook, a matcher with its hooks or an event;
+            `None` for the whole file.
     """
 
     path: tuple[str | int, ...]
     problem: str
+    left_out: tuple[str | int, ...] | None = None
 
 
 class HandlerType(Record, kw_only=False):
@@ -380,8 +385,8 @@ class SettingsFormat(Record):
         hooks_optional: Whether a definition may have no list of handlers.
         strict_handlers: Whether handlers are read exactly as the agent does: commands are command
             lines, timeouts are whole numbers, and members that the agent does not know are ignored.
-        schema_fault: `module:NAME` of what finds a mistake in a settings file for which the agent
-            ignores the whole file; empty if such a mistake costs only its entry.
+        schema_faults: `module:NAME` of what finds the mistakes in a settings file for which the
+            agent leaves out hooks that anyhook reads; empty if there are none.
         matcher_costs_event: Whether a matcher that is not a text costs the agent all hooks of the
             event, also those of other files.
         rejected_json: Additions to JSON for which the agent drops one of its settings files: names
@@ -415,7 +420,7 @@ class SettingsFormat(Record):
     authority: Mapping[Layer, int] = AUTHORITY
     needs_trust: frozenset[Layer]
     native_trust: str = ""
-    schema_fault: str = ""
+    schema_faults: str = ""
     matcher_costs_event: bool = False
     hook_toggles: tuple[HookToggle, ...]
     non_event_keys: frozenset[str] = frozenset()

@@ -355,7 +355,10 @@ TABLES = {
         " init-groups list-caps no-new-privs rgid= regid= ruid= reuid= egid= euid= securebits="
         " pdeathsig= selinux-label= apparmor-profile= reset-env d|dump"
     ),
-    "setarch": "%stop %exact",
+    **dict.fromkeys(("setarch", "linux32", "linux64"), "%stop %exact R|addr-no-randomize 3|3gb"),
+    "numactl": "%stop C|physcpubind= N|cpunodebind= m|membind= i|interleave= p|preferred=",
+    "openvt": "%stop c|console= s|switch w|wait f|force l|login u|user e|exec v|verbose",
+    "systemd-inhibit": "%stop what= who= why= mode=",
     "script": (
         "%exact a|append c|command= e|return f|flush force E|echo= h I|log-in= O|log-out="
         " B|log-io= T|log-timing= m|logging-format= o|output-limit= q|quiet t? V"
@@ -440,8 +443,6 @@ ALIASES = {
     "uv tool run": "uvx",
     "rye run": "uv run",
     "gmake": "make",
-    "linux32": "setarch",
-    "linux64": "setarch",
     "readarray": "mapfile",
     **dict.fromkeys(("bash", "dash", "ash", "zsh", "ksh", "rbash", "mksh", "hush", "yash"), "sh"),
 }
