@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -315,6 +316,31 @@ def test_calls_that_another_condition_let_through_do_not_count(here):
     assert only(here, "claude").word is HealthWord.UNKNOWN
 
 
+@pytest.mark.parametrize("line", ["env -i anyhook run FILE", "timeout 0.001 python3 FILE"])
+def test_runs_that_a_file_recorded_count_for_the_line_that_started_it(here, recording, line):
+    plain = f"python3 {recording}"
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "cwd": str(here),
+        "tool_name": "Bash",
+        "tool_input": {"command": "rm x"},
+    }
+    text = json.dumps(payload).encode()
+    subprocess.run(["sh", "-c", plain], input=text, capture_output=True, check=False)
+    settings = settings_file(get_agent("claude"), here, "project")
+    earlier, later = time.time() - SINCE, time.time() + SINCE
+    os.utime(settings, (later, later))
+    assert only(here, "claude").word is HealthWord.WORKS
+
+    configure(here, "claude", line.replace("FILE", str(recording)))
+    os.utime(settings, (later, later))
+    assert only(here, "claude").word is HealthWord.UNKNOWN
+    # What ran since the entry is as it is ran by this entry.
+    os.utime(settings, (earlier, earlier))
+    assert only(here, "claude").word is HealthWord.WORKS
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_file_that_makes_itself_a_shadow_does_not_work(here, run, name):
     path = script(here, HOOK_FILE.replace("Hooks()", "Hooks(shadow=True)"), "guard.py")
@@ -326,6 +352,7 @@ def test_a_file_that_makes_itself_a_shadow_does_not_work(here, run, name):
     assert (hook.word, hook.row.state) == (HealthWord.UNKNOWN, "shadow")
     assert hook.settle == f"remove shadow=True from {path}:4"
     assert f"remove shadow=True from {path}:4" in run("check", "--agent", name)[1]
+    assert f"remove shadow=True from {path}:4" in run("enable", "guard.py", "--agent", name)[1]
     for require in (True, ["before_tool"]):
         with pytest.raises(anyhook.RequiredHooksError, match="runs as a shadow"):
             load(here, name, require=require)

@@ -13,7 +13,9 @@ from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project
 from anyhook.cli.output import console, members, print_error, print_json
+from anyhook.engine.absent import shadow_remedy
 from anyhook.engine.engine import Engine
+from anyhook.engine.hook_files import shadow_place
 from anyhook.engine.messages import discard
 from anyhook.errors import UsageError
 from anyhook.manage.hooks import all_handlers, handlers_named, hook_rows, split_recorder
@@ -164,8 +166,11 @@ def _print_state(engine: Engine, name: str, result: SwitchResult, *, should_be_o
     files = ", ".join(show_path(str(path)) for path in result.changed)
     action = f"switched {result.state} in {files}" if files else f"was {result.state} already"
     out.print(f"{printable(name)!r} {action}{result.extent}")
-    if should_be_on and result.handler.shadow:
-        out.print("It is a shadow; to let it decide, give this command again.")
+    shadow = shadow_place(engine, result.handler) if should_be_on else None
+    if shadow is not None:
+        in_file = shadow_remedy(result.handler, shadow)
+        remedy = "give this command again" if result.handler.shadow else in_file
+        out.print(f"It is a shadow; to let it decide, {remedy}.", soft_wrap=True)
     if result.taken_out and files:
         command = f"anyhook enable {shlex.quote(name)} --agent {engine.agent.name}"
         out.print(
