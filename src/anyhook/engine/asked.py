@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anyhook.engine.forms import match_names_in_form
-from anyhook.matching.conditions import compile_condition
+from anyhook.matching.conditions import covers_call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,13 +43,12 @@ def is_asked(engine: Engine, handler: HandlerSpec, call: Call) -> bool:
         return False
     if handler.condition is None:
         return True
-    condition = compile_condition(handler.condition)
-    names = match_names_in_form(engine.agent, engine.rules, call.event, call.subject, handler.form)
     project = str(engine.project_dir)
-    places = {"cwd": project, "project": project, "home": str(Path.home())}
-    try:
-        return any(
-            condition.covers(name, call.tool_input, **places) for name in names if name is not None
-        )
-    except Exception:  # noqa: BLE001 - an engine runs a hook whose condition cannot be evaluated
-        return True
+    return covers_call(
+        handler.condition,
+        match_names_in_form(engine.agent, engine.rules, call.event, call.subject, handler.form),
+        call.tool_input,
+        cwd=project,
+        project=project,
+        home=str(Path.home()),
+    )

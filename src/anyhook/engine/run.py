@@ -182,24 +182,16 @@ def withhold_safely(
 
 
 def _condition_covers(context: HookContext, text: str) -> bool:
-    from anyhook.matching.conditions import compile_condition
+    from anyhook.matching.conditions import covers_call
 
-    tool_input = getattr(context.event, "tool_input", {})
-    tool_name = getattr(context.event, "tool_name", "")
-    condition = compile_condition(text)
-    places = {
-        "cwd": context.cwd,
-        "project": str(context.project_dir),
-        "home": str(context.home),
-    }
-    try:
-        return any(
-            condition.covers(name, tool_input, **places)
-            for name in context.agent.match_names(context.spec, tool_name)
-            if name is not None
-        )
-    except Exception:  # noqa: BLE001 - a guard whose condition cannot be evaluated must run
-        return True
+    return covers_call(
+        text,
+        context.agent.match_names(context.spec, getattr(context.event, "tool_name", "")),
+        getattr(context.event, "tool_input", {}),
+        cwd=context.cwd,
+        project=str(context.project_dir),
+        home=str(context.home),
+    )
 
 
 def _limit_continuation(

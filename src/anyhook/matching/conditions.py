@@ -26,7 +26,7 @@ from anyhook.matching.paths import Directories, covers_path, path_pattern_proble
 from anyhook.model.globs import matches_glob
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 _RULE = re.compile(r"(?P<tool>[\w.*:-]+)(?:\((?P<pattern>.*)\))?", re.DOTALL)
 _SEVERAL_RULES = re.compile(r"(?:^[\w.*:-]+|\))\s*(?:[|&,;]|or\b|and\b)")
@@ -102,6 +102,31 @@ def compile_condition(text: str) -> Condition:
     if _PATTERN_KINDS.get(tool) is _covers_path:
         return Condition(text, tool, pattern, path_pattern_problem(tool, pattern))
     return Condition(text, tool, pattern)
+
+
+def covers_call(
+    text: str,
+    tool_names: Iterable[str | None],
+    tool_input: Mapping[str, Any],
+    *,
+    cwd: str,
+    project: str,
+    home: str,
+) -> bool:
+    """Return whether a permission rule covers a call of a tool that has several names.
+
+    Never raises: a guard whose condition cannot be evaluated must run. The directories are those of
+    `Condition.covers`.
+    """
+    condition = compile_condition(text)
+    try:
+        return any(
+            condition.covers(name, tool_input, cwd=cwd, project=project, home=home)
+            for name in tool_names
+            if name is not None
+        )
+    except Exception:  # noqa: BLE001 - see above
+        return True
 
 
 def _has_balanced_parentheses(text: str) -> bool:
