@@ -82,6 +82,18 @@ def test_a_hook_on_an_event_that_the_agent_drops_decides_nothing(project, run, e
     assert code == (4 if is_dropped else 0)
 
 
+def test_a_hook_that_the_agent_leaves_out_decides_nothing(project, run):
+    configure(project, DENY, agent="claude", event="Stop", matcher="")
+    file = project / ".claude" / "settings.json"
+    file.write_text(file.read_text().replace('"type"', '"timeout": "5", "type"'))
+    run("trust", "--yes")
+
+    code, out = run("fire", "Stop", "--agent", "claude")
+
+    assert "1 hook does not run in Claude Code, which ignores what is wrong in the setting" in out
+    assert code == 4
+
+
 def test_a_trusted_hook_decides(project, run):
     configure(project, DENY)
     run("trust", "--yes")

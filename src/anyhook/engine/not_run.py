@@ -82,33 +82,44 @@ def why_not_decided(engine: Engine, event: Event, decision: Decision) -> NotDeci
 
 
 def _why_ignored(engine: Engine, event: Event, decision: Decision) -> NotDecided | None:
-    """Return which hooks ran here and not in the agent, which ignores their file or the event."""
-    problems = {
-        problem.place.file: problem.message
-        for problem in engine.hooks.diagnostics
-        if problem.code == "not-plain-json" and problem.place is not None
-    }
-    dropped_event: str | None = None
-    for file in engine.hooks.files:
-        if file.ignored is not None:
-            problems.setdefault(str(file.source.path), file.ignored.message)
-        for problem in file.dropped_events:
-            if problem.subject == event.name:
-                dropped_event = problem.message
+    """Return which hooks ran here and not in the agent, which ignores a part of the settings."""
+    ran = {id(result.handler) for result in decision.results}
     hooks: list[NotRun] = []
-    for result in decision.results:
-        reason = problems.get(result.handler.place.file, dropped_event)
-        if reason is not None:
-            hooks.append(NotRun(result.handler, reason))
+    parts: dict[str, None] = {}
+    for definition, handler in each_handler(engine.definitions):
+        ignored = _ignored_part(engine, event, definition, handler) if id(handler) in ran else None
+        if ignored is not None:
+            part, reason = ignored
+            parts.setdefault(part)
+            hooks.append(NotRun(handler, reason))
     if not hooks:
         return None
     number = "1 hook does" if len(hooks) == 1 else f"{len(hooks)} hooks do"
-    ignored = "the settings file" if dropped_event is None else "the hooks on this event"
-    text = f"{number} not run in {engine.agent.title}, which ignores {ignored}"
+    text = f"{number} not run in {engine.agent.title}, which ignores {' and '.join(parts)}"
     command = f"anyhook check --agent {engine.agent.name}"
     return NotDecided(
         text, tuple(hooks), f"{command} --project {shlex.quote(str(engine.project_dir))}"
     )
+
+
+def _ignored_part(
+    engine: Engine, event: Event, definition: HookDefinition, handler: HandlerSpec
+) -> tuple[str, str] | None:
+    """Return the part of the settings with a hook that the agent ignores, and why."""
+    for problem in engine.hooks.diagnostics:
+        is_here = problem.place is not None and problem.place.file == handler.place.file
+        if problem.code == "not-plain-json" and is_here:
+            return "the settings file", problem.message
+    for file in engine.hooks.files:
+        if file.ignored is not None and str(file.source.path) == handler.place.file:
+            return "the settings file", file.ignored.message
+        for problem in file.dropped_events:
+            if problem.subject == event.name:
+                return "the hooks on this event", problem.message
+        for problem in file.dropped_hooks:
+            if problem.place in (definition.place, handler.place):
+                return "what is wrong in the settings", problem.message
+    return None
 
 
 def untrusted_in_agent(engine: Engine, decision: Decision) -> list[str]:
