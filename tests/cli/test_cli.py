@@ -329,6 +329,12 @@ def test_a_payload_with_a_wrong_field_is_fired_and_reported(world, run):
         (["trust"], "there is no terminal to ask at"),
         (["completion", "tcsh"], "'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
         (["completion"], "Missing argument 'shell'. Choose from: bash, zsh, fish"),
+        (["check", "--format", "sarif", "--json"], "give --json or --format sarif, not both"),
+        (["check", "--yes"], "--yes needs --fix"),
+        (["add", "--list", "files"], "--list takes no names"),
+        (["add", "--why", "--update"], "give one of --list, --why and --update"),
+        (["test", "--init", "--coverage"], "--init writes cases"),
+        (["test", "guard.py", "--jobs", "2"], "--jobs needs --mutate"),
         (["check", "--format", "xml"], "'--format': 'xml' is not one of 'text', 'json'"),
     ],
 )

@@ -116,6 +116,8 @@ def add(
     directory = existing_project(project)
     if scope not in SCOPES:
         raise UsageError(f"--scope is {', '.join(SCOPES)}, not {scope!r}")
+    if show_list + why + update > 1 or (show_list and names):
+        raise UsageError("give one of --list, --why and --update; --list takes no names")
     if show_list:
         print_guard_list(guard_rows(directory), as_json=as_json)
         return OK

@@ -17,6 +17,7 @@ from anyhook.cli.colors import ACCENT, GOOD
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, Yes, print_no_hooks, print_project
 from anyhook.cli.output import console, encode, hook_health, print_json, write_line
 from anyhook.cli.render import confirm, health_text, make_table, print_diagnostics, show_place
+from anyhook.errors import UsageError
 from anyhook.manage.health import Health, HealthWord, HookHealth, healths_of
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import CommandScope, scope_of
@@ -75,6 +76,10 @@ def check(
         anyhook check --strict --format github
         anyhook check --project ~/code/app --json
     """
+    if as_json and report_format not in (Format.TEXT, Format.JSON):
+        raise UsageError(f"give --json or --format {report_format}, not both")
+    if yes and not fix:
+        raise UsageError("--yes needs --fix")
     scope = scope_of(project, agent)
     engines = list(scope.engines(default=True))
     findings = find_problems(engines)

@@ -98,13 +98,17 @@ def test(
     """
     names = [get_agent(name).name for name in agents or ()]
     confirm_limits(is_agreed=yes)
+    measures = coverage or mutate
+    if init and measures:
+        raise UsageError("--init writes cases; run --coverage and --mutate without it")
+    if jobs and not mutate:
+        raise UsageError("--jobs needs --mutate")
     if init:
         directory = existing_project(project)
         path = file or directory / FIRST_CASES
         return write_first_cases(path, directory, trust_once=trust_once, as_json=as_json)
     if file is None:
         raise UsageError(f"name a hook file, or a file of cases like {FIRST_CASES}")
-    measures = coverage or mutate
     if coverage and mutate:
         raise UsageError("give --coverage or --mutate, not both")
     if measures and is_case_file(file):
