@@ -121,10 +121,12 @@ async def test_a_panic_costs_only_its_function(engine, hook, kind, crash):
     assert ("blocking because" in decision.reason) is (crash == "deny")
 
 
-def test_functions_for_events_that_the_agent_does_not_have_are_left_out(engine, hook):
+def test_functions_for_events_that_the_agent_does_not_have_are_left_out(engine, hook, caplog):
     path = hook("@hooks.subagent_stop\ndef f(event):\n    return None\n" + SAYS + "    return None")
 
     assert [handler.name for handler in engine.register_file(path)] == ["guard"]
+    text = "Gemini CLI has no subagent_stop, so functions for it do not run"
+    assert [record.message for record in caplog.records] == [f"{path}: {text}"]
 
 
 @pytest.mark.parametrize(

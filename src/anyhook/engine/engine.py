@@ -595,7 +595,8 @@ class Engine:
             path: A file written with `anyhook.authoring`.
 
         Returns:
-            A handler for each function whose event the agent has, for `unregister`.
+            A handler for each function whose event the agent has, for `unregister`. That others do
+            not run is a message.
 
         Raises:
             UsageError: If it is not a hook file, or cannot be imported.
@@ -607,6 +608,12 @@ class Engine:
         observer = FileObserver(path)
         with observer.observe():
             hooks = load_hook_file(path)
+        for event in dict.fromkeys(function.event for function in hooks.functions):
+            if event not in self.agent.by_canonical:
+                title = self.agent.title
+                self.messages.send(
+                    f"{path}: {title} has no {event}, so functions for it do not run"
+                )
         return register(hooks, self, observer.observe)
 
     def define(self, definition: HookDefinition) -> None:
