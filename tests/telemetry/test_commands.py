@@ -61,6 +61,24 @@ def test_fire_exports_what_it_fires(project, receiver, switch):
 
 
 @pytest.mark.slow
+def test_the_console_gets_spans_beside_the_json_of_a_command(project):
+    consoles = {"OTEL_TRACES_EXPORTER": "console", "OTEL_METRICS_EXPORTER": "console"}
+
+    done = subprocess.run(
+        [*ANYHOOK, "fire", "PreToolUse", "--tool", "Bash", "--trust-once", "--json", "--otel"],
+        cwd=project,
+        env={**os.environ, **consoles},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert json.loads(done.stdout)["decision"]["outcome"] == "deny"
+    assert '"name": "hook guard"' in done.stderr
+    assert "resource_metrics" in done.stderr
+
+
+@pytest.mark.slow
 def test_fire_exports_nothing_by_itself(project, receiver):
     subprocess.run(
         [*ANYHOOK, "fire", "PreToolUse", "--tool", "Bash", "--trust-once"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -15,19 +16,27 @@ try:
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import (
         ConsoleMetricExporter,
+        MetricExporter,
         PeriodicExportingMetricReader,
     )
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 except ModuleNotFoundError as error:
     raise MissingLibraryError("telemetry", str(error.name), "otel") from None
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection
 
-SPAN_EXPORTERS = {"otlp": OTLPSpanExporter, "console": ConsoleSpanExporter}
-METRIC_EXPORTERS = {"otlp": OTLPMetricExporter, "console": ConsoleMetricExporter}
+# On standard output are the answers of commands and of `serve`, some as JSON for programs.
+SPAN_EXPORTERS: dict[str, Callable[[], SpanExporter]] = {
+    "otlp": OTLPSpanExporter,
+    "console": lambda: ConsoleSpanExporter(out=sys.stderr),
+}
+METRIC_EXPORTERS: dict[str, Callable[[], MetricExporter]] = {
+    "otlp": OTLPMetricExporter,
+    "console": lambda: ConsoleMetricExporter(out=sys.stderr),
+}
 PROTOCOL = "http/protobuf"
 SERVICE_NAME = "anyhook"
 EXIT_TIMEOUT = 5.0
@@ -104,7 +113,7 @@ def _check_protocol() -> None:
             )
 
 
-def _exporter_names(variable: str, exporters: Mapping[str, type]) -> list[str]:
+def _exporter_names(variable: str, exporters: Collection[str]) -> list[str]:
     """Return the exporters that a variable names; `otlp` if it is not set."""
     value = os.environ.get(variable) or "otlp"
     names = [name.strip() for name in value.split(",")]

@@ -106,9 +106,9 @@ class Telemetry:
 
         They are those of the OpenTelemetry specification: `OTEL_EXPORTER_OTLP_ENDPOINT` (by default
         `http://localhost:4318`), `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME` (by default
-        `anyhook`), `OTEL_TRACES_EXPORTER` and `OTEL_METRICS_EXPORTER` (`otlp`, `console` or
-        `none`), `OTEL_SDK_DISABLED` and so on. Threads export in the background. `close`, or the
-        exit of the process, exports the rest.
+        `anyhook`), `OTEL_TRACES_EXPORTER` and `OTEL_METRICS_EXPORTER` (`otlp`; `console`,
+        which is standard error; or `none`), `OTEL_SDK_DISABLED` and so on. Threads export in the
+        background. `close`, or the exit of the process, exports the rest.
 
         Args:
             contents: See `Telemetry`.
