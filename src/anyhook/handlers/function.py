@@ -71,7 +71,7 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        # A cancellation, alone or in a group.
+        # A cancellation, alone or in a group; or a module in Rust raises its panic so.
         if is_cancelled_from_outside():
             raise
         return _raised_result(context, handler, error, started)
