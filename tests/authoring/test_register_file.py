@@ -92,6 +92,56 @@ async def test_each_file_gets_the_module_of_its_own_directory(engine, tmp_path, 
     assert [result.answer.reason for result in results] == ["a", "b"]
 
 
+@pytest.fixture
+def package(tmp_path):
+    """A package next to the hook files, of which a guard imports a module when it is asked."""
+    directory = tmp_path / "late_rules"
+    directory.mkdir()
+    (directory / "__init__.py").touch()
+    (directory / "words.py").write_text("REASON = 'late'")
+    return (
+        f"import late_rules\n{SAYS}    from late_rules.words import REASON\n    return deny(REASON)"
+    )
+
+
+@pytest.mark.anyio
+async def test_another_file_of_the_directory_takes_no_module_away(engine, hook, package):
+    engine.register_file(hook(package))
+    engine.register_file(hook(SAYS + "    return None", name="other.py"))
+
+    assert (await engine.dispatch(EVENT)).reason == "late"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("broken", ["this is no Python", "import late_rules\n1 / 0"])
+async def test_a_file_that_cannot_be_loaded_again_leaves_its_functions_their_modules(
+    engine, hook, package, tmp_path, broken
+):
+    engine.register_file(hook(package))
+    (tmp_path / "late_rules" / "__init__.py").write_text("EDITED = True")
+
+    with pytest.raises(UsageError):
+        load_hooks(hook(package + "\n" + broken))
+
+    assert (await engine.dispatch(EVENT)).reason == "late"
+
+
+def test_a_module_is_imported_again_only_if_it_was_edited(hook, tmp_path):
+    module = tmp_path / "state_of_hook.py"
+    module.write_text("CALLS = []")
+    file = hook("import state_of_hook\n" + SAYS + "    return None")
+    load_hooks(file)
+    first = sys.modules["state_of_hook"]
+
+    load_hooks(file)
+    again = sys.modules["state_of_hook"]
+    module.write_text("CALLS = [1, 2]")
+    load_hooks(file)
+
+    assert again is first
+    assert sys.modules["state_of_hook"].CALLS == [1, 2]
+
+
 def test_a_module_that_the_program_has_imported_is_shared(engine, hook, tmp_path, monkeypatch):
     (tmp_path / "state_of_program.py").write_text("CALLS = []\n")
     monkeypatch.syspath_prepend(tmp_path)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from importlib import invalidate_caches
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from anyhook.authoring.hooks import Hooks, loading
 from anyhook.authoring.inspect import builds_hooks
 from anyhook.errors import UsageError
+from anyhook.files import FileIdentity, identity_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.machinery import ModuleSpec
 
 
@@ -22,8 +25,8 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """Import a hook file and return its `Hooks`.
 
     The source is compiled anew: byte code of the same second would hide an edit. Modules in the
-    directory of the file can be imported; like the file, they are read anew, and those of another
-    hook file are not taken for them.
+    directory of the file can be imported; they are read anew if one was edited, and those of
+    another directory are not taken for them, but for imports inside of functions.
 
     Args:
         path: The file.
@@ -45,13 +48,12 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
             "and `anyhook init --bare` writes one"
         )
     module = _module_for(file)
-    _forget_imports(file.parent)
-    former_modules = set(sys.modules)
     sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
-        code = compile(source, str(file), "exec", dont_inherit=True)
-        exec(code, module.__dict__)  # noqa: S102 - the caller trusts it
+        with _modules_of(file.parent):
+            code = compile(source, str(file), "exec", dont_inherit=True)
+            exec(code, module.__dict__)  # noqa: S102 - the caller trusts it
     except (Exception, SystemExit) as error:
         lines = [f.lineno for f in extract_tb(error.__traceback__) if f.filename == str(file)]
         line = f":{lines[-1]}" if lines else ""  # a syntax error has its line in its text
@@ -61,43 +63,91 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
         loading.remove(str(file))
         if str(file.parent) in sys.path:
             sys.path.remove(str(file.parent))
-        _imports[file] = {
-            name: imported
-            for name, imported in list(sys.modules.items())
-            if name not in former_modules and _is_of(file.parent, name, imported)
-        }
     return _hooks_of(module, file)
 
 
-_imports: dict[Path, dict[str, ModuleType]] = {}
-"""Hook file to the modules that it has imported from its directory, by name."""
+# -- the modules next to hook files
+
+
+class _Imported(NamedTuple):
+    """A module that a hook file has imported, and the identity of its file then."""
+
+    module: ModuleType
+    identity: FileIdentity
+
+    @property
+    def file(self) -> str:
+        return str(self.module.__file__)
+
+
+_imported: dict[Path, dict[str, _Imported]] = {}
+"""Directory to the modules that its hook files have imported from it, by name."""
 
 
 def imported_files(path: str | os.PathLike[str]) -> list[Path]:
-    """Return the files that a hook file imported from its directory when it was loaded last."""
-    modules = _imports.get(Path(path).resolve(), {}).values()
-    return [Path(str(module.__file__)) for module in modules]
+    """Return the files that hook files of a directory have imported from it.
 
-
-def _forget_imports(directory: Path) -> None:
-    """Let a hook file import the modules of its directory anew.
-
-    Modules that the program itself has imported stay: the hook file shares them.
+    Args:
+        path: One of the hook files.
     """
-    for modules in list(_imports.values()):
-        for name, module in modules.items():
+    modules = _imported.get(Path(path).resolve().parent, {})
+    return [Path(each.file) for each in modules.values()]
+
+
+@contextmanager
+def _modules_of(directory: Path) -> Iterator[None]:
+    """Let a hook file find the modules of its directory as they are now.
+
+    Hook files of a directory share them, as well as those that the program itself has imported. If
+    the hook file cannot be loaded, everything is as before: its former version goes on.
+    """
+    taken = _take_out(directory)
+    former = set(sys.modules)
+    try:
+        yield
+    except BaseException:
+        for name in _new_modules(directory, former):
+            del sys.modules[name]
+        sys.modules.update(taken)
+        raise
+    own = _imported.setdefault(directory, {})
+    for name, module in _new_modules(directory, former).items():
+        own[name] = _Imported(module, identity_of(str(module.__file__)))
+    for name, module in taken.items():
+        sys.modules.setdefault(name, module)  # other hook files may import it while they run
+
+
+def _take_out(directory: Path) -> dict[str, ModuleType]:
+    """Take out modules in whose place others are to be imported, and return them."""
+    own = _imported.get(directory, {})
+    is_edited = any(identity_of(each.file) != each.identity for each in own.values())
+    taken: dict[str, ModuleType] = {}
+    for other, modules in _imported.items():
+        for name, each in modules.items():
             top = directory / name.partition(".")[0]
             is_here = top.is_dir() or top.with_suffix(".py").is_file()
-            if sys.modules.get(name) is module and (is_here or _is_of(directory, name, module)):
-                del sys.modules[name]
+            is_replaced = is_edited if other == directory else is_here
+            if is_replaced and sys.modules.get(name) is each.module:
+                taken[name] = sys.modules.pop(name)
+    if not is_edited:
+        for name, each in own.items():
+            sys.modules.setdefault(name, each.module)
     invalidate_caches()
+    return taken
 
 
-def _is_of(directory: Path, name: str, module: ModuleType) -> bool:
-    """Return whether a module is a file of a directory, or belongs to a package there."""
-    top = str(directory / name.partition(".")[0])
-    file = getattr(module, "__file__", None) or ""
-    return file.startswith((f"{top}.", f"{top}{os.sep}"))
+def _new_modules(directory: Path, former: set[str]) -> dict[str, ModuleType]:
+    """Return the modules of a directory that were imported since, by name."""
+    modules: dict[str, ModuleType] = {}
+    for name, module in list(sys.modules.items()):
+        top = str(directory / name.partition(".")[0])
+        file = getattr(module, "__file__", None) or ""
+        if name not in former and file.startswith((f"{top}.", f"{top}{os.sep}")):
+            modules[name] = module
+    return modules
+
+
+# -- the hook file itself
 
 
 def _module_for(file: Path) -> ModuleType:
