@@ -61,11 +61,6 @@ def identity_of(path: str | os.PathLike[str]) -> FileIdentity:
         status = os.stat(path)
     except (OSError, ValueError):
         return None
-    return identity_from(status)
-
-
-def identity_from(status: os.stat_result) -> FileIdentity:
-    """Return the value of `identity_of` for the status of a file."""
     return (
         status.st_dev,
         status.st_ino,

@@ -556,6 +556,50 @@ def test_a_file_that_loading_asked_for_counts_when_it_comes_and_goes(warm, quest
 
 
 @pytest.mark.slow
+def test_a_hook_that_asks_for_its_own_log_stays_warm(warm):
+    path = warm.hook(
+        "from pathlib import Path\nLOG = Path('calls.log')\nSIZE = LOG.exists()\n"
+        + SAYS
+        + "    with LOG.open('a') as log:\n        log.write('x')\n    return deny(str(SIZE))"
+    )
+    (warm.root / "calls.log").touch()
+    warm.warm(path)
+    before = warm.server["events"]["warm"]
+
+    for _ in range(3):
+        assert reason_of(warm.run(path)) == "True"
+
+    assert warm.server["events"]["warm"] == before + 3
+
+
+@pytest.mark.slow
+def test_a_function_of_os_that_a_warm_hook_holds_can_be_sent_to_another_process(warm):
+    path = warm.hook(
+        "import pickle\nfrom os import stat\n"
+        + SAYS
+        + "    return deny(str(pickle.loads(pickle.dumps(stat))('.').st_ino))"
+    )
+    inode = str(warm.root.stat().st_ino)
+    assert reason_of(warm.warm(path)) == inode
+
+    assert reason_of(warm.run(path)) == inode
+
+
+@pytest.mark.slow
+def test_a_hook_that_asks_for_very_many_files_runs_cold(warm):
+    path = warm.hook(
+        "import os\nCOUNT = sum(map(os.path.exists, map(str, range(1001))))\n"
+        + SAYS
+        + "    return deny(str(COUNT))"
+    )
+    for _ in range(3):
+        assert reason_of(warm.run(path)) == "0"
+
+    (warm.root / "7").touch()
+    assert reason_of(warm.run(path)) == "1"
+
+
+@pytest.mark.slow
 def test_another_file_in_the_project_keeps_a_hook_warm_that_asks_where_it_is(warm):
     path = warm.hook(
         "import shutil\nfrom pathlib import Path\nHERE = Path(__file__).resolve().parent\n"

@@ -10,12 +10,11 @@ the project is compared before each event; what is installed, between events.
 from __future__ import annotations
 
 import os
-import stat
 import sys
 import time
 
 from anyhook._compat import caller
-from anyhook.files import TICK, FileIdentity, identity_from, identity_of, opens_for_reading
+from anyhook.files import TICK, FileIdentity, identity_of, opens_for_reading
 from anyhook.trust.loaded_code import LoadedCode, is_installed
 from anyhook.worker.byte_code import remove_doubtful_byte_code
 
@@ -40,6 +39,8 @@ SIDE_EFFECTS = {
 """Audit events of what every event of a cold hook would repeat, with the reason to stay cold."""
 QUESTIONS = ("stat", "lstat", "access")
 """Functions of `os` that ask for a file, without an audit event: `Path.exists`, `shutil.which`."""
+MAX_QUESTIONS = 1000
+"""Files that a hook file may ask for while it is loaded: each event asks for them again."""
 CHECK_INTERVAL = 0.9
 """Seconds between two checks of what is installed: there may be hundreds of files. A server that
 waits checks them each time that it wakes up, which is once in a second."""
@@ -59,7 +60,7 @@ class LoadTrace:
         self.side_effect = ""
         self.code = LoadedCode()
         self._paths: set[str] = set()
-        self._asked: dict[str, FileIdentity | str] = {}
+        self._asked: dict[str, int | None] = {}
         self._variables: set[bytes] = set()
         self._reads_all_variables = False
         self._reads_cwd = False
@@ -92,24 +93,17 @@ class LoadTrace:
         os.getcwd, os.getcwdb = self._getcwd, self._getcwdb
         self._real_questions = {name: getattr(os, name) for name in QUESTIONS}
         for name, function in self._real_questions.items():
-            traced = self._trace_question(function)
+            traced = _TracedQuestion(self, function)
             setattr(os, name, traced)
             # `shutil` looks itself up there when it is imported.
             for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
                 if function in supporting:
                     supporting.add(traced)
 
-    def _trace_question(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of `os` that records the file that it asks for."""
-
-        def ask(path: Any, *arguments: Any, **options: Any) -> Any:
-            if self._is_loading and options.get("dir_fd") is None:
-                self._note_question(path)
-            return function(path, *arguments, **options)
-
-        return ask
-
-    def _note_question(self, path: Any) -> None:
+    def note_question(self, path: Any) -> None:
+        """Record that a file was asked for."""
+        if not self._is_loading:
+            return
         try:
             text = os.fsdecode(path)
         except TypeError:  # a file descriptor
@@ -118,15 +112,20 @@ class LoadTrace:
         asked = os.path.normpath(os.path.join(self._cwd, text))
         # Its own directories exist: `Path(__file__).resolve()` asks for each of them.
         if asked not in self._asked and not self._hook_file.startswith(asked.rstrip("/") + "/"):
+            if len(self._asked) == MAX_QUESTIONS:
+                self.side_effect = self.side_effect or f"asks for over {MAX_QUESTIONS:,} files"
+                return
             self._asked[asked] = self._answer(asked)
 
-    def _answer(self, path: str) -> FileIdentity | str:
-        """Return what a question for a file depends on; of a directory, only that it is one."""
+    def _answer(self, path: str) -> int | None:
+        """Return the kind and the permissions of a file; `None` if there is none.
+
+        Its size and its times do not count: a hook may ask for its own log.
+        """
         try:
-            status = self._real_questions["stat"](path)
+            return int(self._real_questions["stat"](path).st_mode)
         except (OSError, ValueError):
             return None
-        return "directory" if stat.S_ISDIR(status.st_mode) else identity_from(status)
 
     def stop(self) -> None:
         """Stop recording, and take the identities of everything that was read."""
@@ -244,6 +243,31 @@ class LoadTrace:
     def read_arguments(self) -> None:
         """Record that the arguments were looked at."""
         self._reads_arguments = True
+
+
+class _TracedQuestion:
+    """A function of `os` that records the files that it is asked for while a hook file is loaded.
+
+    Modules may hold it for ever (`from os import stat`), and pass it to other processes.
+    """
+
+    def __init__(self, trace: LoadTrace, function: Callable[..., Any]) -> None:
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._trace = trace
+        self._function = function
+
+    def __call__(self, path: Any, *arguments: Any, **options: Any) -> Any:
+        if options.get("dir_fd") is None:
+            self._trace.note_question(path)
+        return self._function(path, *arguments, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _untraced, (self._function,)
+
+
+def _untraced(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function
 
 
 _EnvironClass: Any = type(os.environ)
