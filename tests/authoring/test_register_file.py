@@ -105,6 +105,17 @@ def package(tmp_path):
 
 
 @pytest.mark.anyio
+async def test_an_interrupt_in_a_group_reaches_the_program(engine, hook):
+    body = SAYS.replace("def", "async def")
+    engine.register_file(hook(body + "    raise BaseExceptionGroup('', [KeyboardInterrupt()])"))
+
+    with pytest.raises(BaseExceptionGroup) as raised:
+        await engine.dispatch(EVENT)
+
+    assert raised.value.subgroup(KeyboardInterrupt) is not None
+
+
+@pytest.mark.anyio
 async def test_another_file_of_the_directory_takes_no_module_away(engine, hook, package):
     engine.register_file(hook(package))
     engine.register_file(hook(SAYS + "    return None", name="other.py"))

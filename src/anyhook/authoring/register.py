@@ -107,10 +107,10 @@ def _checked_call(function: HookFunction, agent: AgentSpec, around: Around) -> C
                 answer: Any = function.function(event)
             except SystemExit as end:
                 return answer_of_exit(end, function.name, stderr.text)
-            except KeyboardInterrupt:
-                raise
             # Modules in Rust raise their panics past `Exception`.
-            except BaseException as error:  # noqa: BLE001 - reported without its text
+            except BaseException as error:
+                if is_interrupt(error):
+                    raise
                 raise _without_text(function, error) from None
         if hasattr(answer, "__await__"):
             return _await_answer(function, answer)  # the engine awaits what a function returns
@@ -125,11 +125,20 @@ async def _await_answer(function: HookFunction, awaitable: Any) -> Answer | None
             answer = await awaitable
         except SystemExit as end:
             return answer_of_exit(end, function.name, stderr.text)
-        except (KeyboardInterrupt, GeneratorExit, get_cancelled_exc_class()):
+        except (GeneratorExit, get_cancelled_exc_class()):
             raise
-        except BaseException as error:  # noqa: BLE001 - reported without its text
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise _without_text(function, error) from None
     return to_answer(function, answer)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Return whether an error is that of Ctrl-C, alone or in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(KeyboardInterrupt) is not None
+    return isinstance(error, KeyboardInterrupt)
 
 
 def _without_text(function: HookFunction, error: BaseException) -> HookFailedError:

@@ -12,7 +12,7 @@ from anyhook.agents.output import decode_reply
 from anyhook.agents.values import check_answer
 from anyhook.authoring.degrade import fit_result
 from anyhook.authoring.process_exit import StderrRecord, answer_of_exit
-from anyhook.authoring.register import HookFailedError
+from anyhook.authoring.register import HookFailedError, is_interrupt
 from anyhook.handlers.results import (
     failed_result,
     is_cancelled_from_outside,
@@ -68,11 +68,9 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
             return timed_out_result(context, handler, started=started)
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
         return _raised_result(context, handler, error, started)
-    except KeyboardInterrupt:
-        raise
     except BaseException as error:
         # A cancellation, alone or in a group; or a module in Rust raises its panic so.
-        if is_cancelled_from_outside():
+        if is_interrupt(error) or is_cancelled_from_outside():
             raise
         return _raised_result(context, handler, error, started)
     return HandlerResult(
