@@ -365,6 +365,18 @@ def test_a_hook_is_not_switched_while_the_record_cannot_be_read(run, claude):
     assert (claude.read_text(), record.read_text()) == (CLAUDE, '{"hooks": [')
 
 
+@pytest.mark.parametrize("command", ["add", "remove"])
+def test_a_guard_is_added_and_removed_though_the_record_cannot_be_read(run, claude, command):
+    assert run("add", "secrets", "--agent", "claude", "--yes")[0] == 0
+    if command == "add":
+        run("remove", "secrets", "--agent", "claude", "--yes")
+    claude.with_name("anyhook-disabled.json").write_text('{"hooks": [')
+
+    assert run(command, "secrets", "--agent", "claude", "--yes")[0] == 0
+
+    assert ("guard-secrets.py" in claude.read_text()) is (command == "add")
+
+
 @pytest.mark.parametrize("command", ["disable", "enable", "shadow"])
 def test_an_unknown_name_is_answered_with_the_nearest_names_of_the_list(world, run, command):
     names = ["audit", "guard", "lint", "format", "secrets", "notify", "paths", "git", "x", "y"]

@@ -249,10 +249,13 @@ def _forget_disabled(
     hooks = load_hooks(agent, Location.of(project, agent))
     loaded = [file for file in hooks.files if file.source.path == path]
     entries: dict[Path, list[dict[str, Any]]] = {}
-    for hook in kept_hooks(agent, loaded):
-        if runs_file({"command": hook.handler.command}, arguments):
-            entries.setdefault(hook.record, []).append(hook.entry)
-    return tuple(forget(record, of_record) for record, of_record in entries.items())
+    try:
+        for hook in kept_hooks(agent, loaded):
+            if runs_file({"command": hook.handler.command}, arguments):
+                entries.setdefault(hook.record, []).append(hook.entry)
+        return tuple(forget(record, of_record) for record, of_record in entries.items())
+    except SettingsError:  # `list` and `check` report a record that cannot be read
+        return ()
 
 
 def _without_hook_file(
