@@ -341,6 +341,33 @@ def test_runs_that_a_file_recorded_count_for_the_line_that_started_it(here, reco
     assert only(here, "claude").word is HealthWord.WORKS
 
 
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("python3 -u -B FILE", HealthWord.WORKS),
+        ("exec python3 FILE", HealthWord.WORKS),
+        ("python3 -u -I FILE", HealthWord.UNKNOWN),
+        ("python3 -B -S FILE", HealthWord.UNKNOWN),
+        ("exec -c python3 FILE", HealthWord.UNKNOWN),
+    ],
+)
+def test_examples_do_not_show_that_a_hook_finds_its_modules_otherwise(here, run, line, word):
+    path = script(here, HOOK_FILE, "guard.py")
+    configure(here, "claude", line.replace("FILE", str(path)))
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is word
+
+
+def test_another_shadow_in_a_file_does_not_make_its_guard_one(here, run):
+    text = HOOK_FILE + "\n\ndef trial():\n    return Hooks(shadow=True)\n"
+    path = script(here, text, "guard.py")
+    configure(here, "claude", f"python3 {path}")
+    run("test", str(path), "--agent", "claude")
+
+    assert only(here, "claude").word is HealthWord.WORKS
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_file_that_makes_itself_a_shadow_does_not_work(here, run, name):
     path = script(here, HOOK_FILE.replace("Hooks()", "Hooks(shadow=True)"), "guard.py")

@@ -113,10 +113,11 @@ def _is_hooks_call(node: ast.expr) -> bool:
 
 
 def shadow_line(source: bytes) -> int | None:
-    """Return the line of `Hooks(shadow=True)` in a hook file; `None` if it has none."""
-    for node in read_python(source).nodes:
-        if isinstance(node, ast.Call) and _is_hooks_call(node):
-            for keyword in node.keywords:
+    """Return the line of `hooks = Hooks(shadow=True)` in a hook file; `None` if it has none."""
+    for statement in read_python(source).statements:
+        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if isinstance(value, ast.Call) and _is_hooks_call(value):
+            for keyword in value.keywords:
                 if keyword.arg == "shadow" and getattr(keyword.value, "value", None) is True:
                     return keyword.value.lineno
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from anyhook.checks.interpreters import language_of_interpreter
@@ -47,13 +48,19 @@ def _is_like_test(line: str) -> bool:
     match words:
         case [shell, option, text, *_] if base_name(shell) in SHELLS and "c" in option:
             return _is_like_test(text)
-    while words[0] in ("exec", "timeout"):
+    while words and words[0] in ("exec", "timeout"):
         if words[0] == "timeout":
             limit = _DURATION.fullmatch(words[1])
             if limit is None or float(limit[1]) * _UNITS[limit[2]] < START_TIMEOUT:
                 return False
         words = words[2 if words[0] == "timeout" else 1 :]
+    # `exec -c` empties the environment.
+    if not words or words[0].startswith("-"):
+        return False
     name = base_name(words[0])
-    is_interpreter = language_of_interpreter(name) is not None
-    has_options = is_interpreter and words[1].startswith("-") and words[1] not in _SAME_MODULES
-    return name not in WRAPPER_NAMES and not has_options
+    if name in WRAPPER_NAMES:
+        return False
+    if language_of_interpreter(name) is None:
+        return True
+    options = takewhile(lambda word: word.startswith("-"), words[1:])
+    return _SAME_MODULES.issuperset(options)
