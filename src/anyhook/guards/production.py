@@ -108,7 +108,7 @@ OPTIONS = [
     ("vercel", "--prod"),
 ]
 # Commands of Docker that count if they are for another machine.
-DOCKER = ["docker rm", "docker stop", "docker kill", "docker compose down"]
+DOCKER = ["docker rm", "docker stop", "docker kill", "docker compose down", "docker network rm"]
 # Options with which a command only shows what it would do.
 DRY_RUN = ["--dry-run", "--dryrun", "--what-if", "--check", "--help", "--diff"]
 # Clients of databases, and statements that delete or change a structure.
@@ -192,7 +192,7 @@ def decide(why, text):
 for denied in """
 aws s3 rb s3://x; kubectl --context minikube delete pod a; kubectl delete namespace production
 kubectl delete pod a --dry-run=server; kubectl delete namespace prd
-kubectl delete namespace production
+docker -H tcp://prod network rm shop
 kubectl --context prod delete deployment api
 helm uninstall api -n production
 aws rds delete-db-instance --db-instance-identifier prod --skip-final-snapshot

@@ -355,7 +355,8 @@ TABLES = {
         " init-groups list-caps no-new-privs rgid= regid= ruid= reuid= egid= euid= securebits="
         " pdeathsig= selinux-label= apparmor-profile= reset-env d|dump"
     ),
-    **dict.fromkeys(("setarch", "linux32", "linux64"), "%stop %exact R|addr-no-randomize 3|3gb"),
+    "setarch": "%stop %exact",  # with options, it may have no architecture
+    **dict.fromkeys(("linux32", "linux64"), "%stop %exact R|addr-no-randomize 3|3gb"),
     "numactl": "%stop C|physcpubind= N|cpunodebind= m|membind= i|interleave= p|preferred=",
     "openvt": "%stop c|console= s|switch w|wait f|force l|login u|user e|exec v|verbose",
     "systemd-inhibit": "%stop what= who= why= mode=",
