@@ -457,6 +457,21 @@ def test_a_filter_of_handoffs_sees_only_those_that_happen(engine, denied, place)
     assert last == ("hello\n{}\nstay" if denied else "hello")
 
 
+@pytest.mark.parametrize("denied", [False, True])
+def test_the_history_of_a_denied_handoff_is_not_nested(engine, denied):
+    if denied:
+        engine.register("before_tool", no_handoffs)
+    other = Agent(name="other", model=ScriptedModel([says("from the other")]))
+    model = ScriptedModel([HANDOFF_CALL, says("alone")])
+    agent = Agent(name="first", model=model, handoffs=[other])
+
+    asyncio.run(final_result(engine, agent, "run", run_config=RunConfig(nest_handoff_history=True)))
+
+    last = sent(model, 1) if denied else sent(other.model, 0)
+    assert (last == "hello\n{}\nstay") is denied
+    assert ("<CONVERSATION HISTORY>" in last) is not denied
+
+
 class Reason(BaseModel):
     """The input of a handoff."""
 

@@ -39,11 +39,13 @@ def hook_handoff(
 
     async def invoke(context: Any, text: str) -> Any:
         _denial.set(None)
+        hooked.nest_handoff_history = original.nest_handoff_history
         # A saved state of a run holds hooked handoffs; the program continued it without hooks.
         if current_session.get() is not None:
             run = await state.decide_handoff(original.tool_name, parse_arguments(text))
             if not run.allowed:
                 _denial.set(denial_text(run))
+                hooked.nest_handoff_history = False
                 return source
             text = format_arguments(text, run.arguments)
         return hook_agent(state, await original.on_invoke_handoff(context, text))
