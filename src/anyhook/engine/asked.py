@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anyhook.model.event import Event
 
 
-class Call(NamedTuple):
+class AskedCall(NamedTuple):
     """What matchers and conditions see of an event.
 
     Attributes:
@@ -31,12 +31,12 @@ class Call(NamedTuple):
     tool_input: Mapping[str, Any]
 
 
-def call_of(spec: EventSpec, event: Event) -> Call:
+def call_of(spec: EventSpec, event: Event) -> AskedCall:
     """Return what matchers and conditions see of an event, whose specification is given."""
-    return Call(event.name, spec.subject_of(event), getattr(event, "tool_input", {}))
+    return AskedCall(event.name, spec.subject_of(event), getattr(event, "tool_input", {}))
 
 
-def is_asked(engine: Engine, handler: HandlerSpec, call: Call) -> bool:
+def is_asked(engine: Engine, handler: HandlerSpec, call: AskedCall) -> bool:
     """Return whether a hook, and no other one in its place, is asked about a call."""
     plan = engine.plan_for(engine.rules, call.event, call.subject)
     if not any(planned is handler for planned in plan.handlers):

@@ -21,7 +21,7 @@ from anyhook.authoring.inspect import scan
 from anyhook.checks.like_tests import how_start_differs
 from anyhook.checks.scripts import read_scripts
 from anyhook.checks.started_scripts import only_starts_file
-from anyhook.engine.asked import Call, call_of, is_asked
+from anyhook.engine.asked import AskedCall, call_of, is_asked
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
@@ -286,7 +286,7 @@ def _why_not_asked(engine: Engine, handler: HandlerSpec, trial: Trial) -> str:
     """
     for subject, tool_input, has_decided in json.loads(trial.calls):
         is_telling = has_decided or not trial.has_decided
-        if is_telling and is_asked(engine, handler, Call(trial.event, subject, tool_input)):
+        if is_telling and is_asked(engine, handler, AskedCall(trial.event, subject, tool_input)):
             return ""
     return "the calls that it answers there do not reach this entry"
 
