@@ -124,7 +124,7 @@ async def test_another_file_of_the_directory_takes_no_module_away(engine, hook, 
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("broken", ["this is no Python", "import late_rules\n1 / 0"])
+@pytest.mark.parametrize("broken", ["this is not Python", "import late_rules\n1 / 0"])
 async def test_a_file_that_cannot_be_loaded_again_leaves_its_functions_their_modules(
     engine, hook, package, tmp_path, broken
 ):

@@ -90,7 +90,7 @@ def test_a_hook_that_the_agent_leaves_out_decides_nothing(project, run):
 
     code, out = run("fire", "Stop", "--agent", "claude")
 
-    assert "1 hook does not run in Claude Code, which ignores what is wrong in the setting" in out
+    assert "1 hook does not run in Claude Code, which ignores entries with a mistake" in out
     assert code == 4
 
 

@@ -25,8 +25,9 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
     """Import a hook file and return its `Hooks`.
 
     The source is compiled anew: byte code of the same second would hide an edit. Modules in the
-    directory of the file can be imported; they are read anew if one was edited, and those of
-    another directory are not taken for them, but for imports inside of functions.
+    directory of the file can be imported, and are imported again if one of them was edited. A
+    module of the same name in another directory is not used in their place, except by an import
+    inside of a function, which finds the module that was imported last.
 
     Args:
         path: The file.
@@ -98,8 +99,8 @@ def imported_files(path: str | os.PathLike[str]) -> list[Path]:
 def _modules_of(directory: Path) -> Iterator[None]:
     """Let a hook file find the modules of its directory as they are now.
 
-    Hook files of a directory share them, as well as those that the program itself has imported. If
-    the hook file cannot be loaded, everything is as before: its former version goes on.
+    The hook files of a directory share them, and so does the program if it has imported them. If
+    the hook file cannot be loaded, the modules of its former version stay.
     """
     taken = _take_out(directory)
     former = set(sys.modules)

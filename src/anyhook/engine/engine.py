@@ -595,8 +595,8 @@ class Engine:
             path: A file written with `anyhook.authoring`.
 
         Returns:
-            A handler for each function whose event the agent has, for `unregister`. That others do
-            not run is a message.
+            A handler for each function whose event the agent has, for `unregister`. A message
+            names the other events: functions for them do not run.
 
         Raises:
             UsageError: If it is not a hook file, or cannot be imported.

@@ -118,7 +118,7 @@ def _ignored_part(
                 return "the hooks on this event", problem.message
         for problem in file.dropped_hooks:
             if problem.place in (definition.place, handler.place):
-                return "what is wrong in the settings", problem.message
+                return "entries with a mistake", problem.message
     return None
 
 

@@ -69,7 +69,7 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
     except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001 - the failure of one handler must not end the others
         return _raised_result(context, handler, error, started)
     except BaseException as error:
-        # A cancellation, alone or in a group; or a module in Rust raises its panic so.
+        # A cancellation, alone or in a group, or the panic of a module in Rust.
         if is_interrupt(error) or is_cancelled_from_outside():
             raise
         return _raised_result(context, handler, error, started)

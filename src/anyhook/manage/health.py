@@ -297,7 +297,7 @@ class _Judge:
                 return fact
         if row.definition.event in self._facts.of_event:
             return self._facts.of_event[row.definition.event]
-        # The agent runs no hook of the settings without these files, which are no settings files.
+        # The agent runs no hook of the settings without these files, which are not settings.
         companions = self._engine.agent.settings.companions
         files = [file, *(str(companion_path(it, Path(file))) for it in companions)]
         facts = [self._facts.of_file[path] for path in files if path in self._facts.of_file]

@@ -115,8 +115,7 @@ def covers_call(
 ) -> bool:
     """Return whether a permission rule covers a call of a tool that has several names.
 
-    Never raises: a guard whose condition cannot be evaluated must run. The directories are those of
-    `Condition.covers`.
+    It never raises. The directories are those of `Condition.covers`.
     """
     condition = compile_condition(text)
     try:
@@ -125,7 +124,7 @@ def covers_call(
             for name in tool_names
             if name is not None
         )
-    except Exception:  # noqa: BLE001 - see above
+    except Exception:  # noqa: BLE001 - a guard whose condition cannot be evaluated must run
         return True
 
 

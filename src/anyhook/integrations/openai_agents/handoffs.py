@@ -33,8 +33,8 @@ def hook_handoff(
 ) -> Handoff[Any, Any]:
     """Return a copy of a handoff that lets hooks decide.
 
-    After a denial the agent goes on itself: the SDK continues with the agent that the invocation
-    returns, and the transfer message, which is the output of the call, is the reason.
+    After a denial the same agent continues: the SDK runs the agent that the invocation returns, and
+    the output of the call, the transfer message, is the reason.
     """
 
     async def invoke(context: Any, text: str) -> Any:
@@ -56,6 +56,7 @@ def hook_handoff(
 
     hooked = copy.copy(original)
     hooked.on_invoke_handoff = invoke
+    # Assigned, because the handoff may be of a subclass.
     hooked.get_transfer_message = transfer_message  # type: ignore[method-assign]
     hooked.input_filter = hook_input_filter(original.input_filter)
     return hooked
