@@ -95,7 +95,7 @@ class LoadTrace:
         for name, function in self._real_questions.items():
             traced = _TracedQuestion(self, function)
             setattr(os, name, traced)
-            # `shutil` looks itself up there when it is imported.
+            # `shutil` looks for the functions in these sets when it is imported.
             for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
                 if function in supporting:
                     supporting.add(traced)
