@@ -364,6 +364,29 @@ def test_what_another_hook_of_the_same_name_would_have_decided_is_left_out(
         assert [example["reason"] for example in decisions["examples"]] == [reason]
 
 
+def test_what_a_shadow_of_another_project_would_have_decided_is_left_out(
+    here,  # noqa: F811
+    script,
+    capfd,
+):
+    other = write(here / "other/guard.sh", SCRIPT.replace("not here", "not there"))
+    other.chmod(0o755)
+    switch_on(here)
+    for file in (script, other):
+        text = SETTINGS.replace("COMMAND", str(file))
+        path = write(file.parent / ".claude/settings.local.json", text)
+        assert main(["shadow", "guard.sh", "--yes", "--project", str(file.parent)]) == OK
+        run(command_in(path))
+    until(lambda: len(journal(here)) == 2, "not recorded")
+    capfd.readouterr()
+
+    assert main(["enable", "guard.sh", "--dry-run", "--json"]) == OK
+
+    decisions = json.loads(capfd.readouterr().out)["would_have_decided"]
+    assert decisions["counts"] == {"deny": 1}
+    assert [example["reason"] for example in decisions["examples"]] == ["not here"]
+
+
 def test_no_path_of_this_machine_is_written_into_a_shared_file(here, script, capfd):  # noqa: F811
     local = settings(here, str(script))
     shared = local.rename(local.with_name("settings.json"))

@@ -154,13 +154,24 @@ def count_runs(
     return counts
 
 
-def hook_names(history: History) -> dict[HookName, float]:
-    """Return the names of all hooks but the recorder, to the times of their last runs."""
+class RecordedHook(NamedTuple):
+    """A version of a hook, as it is recorded."""
+
+    number: int
+    name: HookName
+    digest: str | None
+    """Content hash; `None` if it is not known."""
+
+
+def recorded_hooks(history: History) -> list[RecordedHook]:
+    """Return the versions of all hooks but the recorder."""
     rows = history.connection.execute(
-        "SELECT label, place, max(last) FROM hooks WHERE kind <> ? GROUP BY label, place",
-        (RECORDER_KIND,),
+        "SELECT id, label, place, digest FROM hooks WHERE kind <> ?", (RECORDER_KIND,)
     )
-    return {HookName(label, place): last or 0.0 for label, place, last in rows}
+    return [
+        RecordedHook(number, HookName(label, place), digest)
+        for number, label, place, digest in rows
+    ]
 
 
 def hook_labels(history: History) -> list[str]:

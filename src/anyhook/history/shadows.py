@@ -49,33 +49,19 @@ class ShadowDecisions:
             examples.append(decision)
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowNames:
-    """With which names the results of shadows are recorded, and which are those of other hooks."""
-
-    labels: Collection[str]
-    files: Collection[str]
-    other_files: Collection[str]
-    """Files of other hooks with the same label: `grep#3f2a` and `grep#91bc`."""
-    other_digests: Collection[str]
-
-
 def shadow_decisions(
-    history: History, agent: str, names: ShadowNames, limit: int
+    history: History, agent: str, hook_ids: Collection[int], limit: int
 ) -> ShadowDecisions:
-    """Return what shadows would have decided.
+    """Return what some versions of hooks would have decided as shadows.
 
     A shadow may have run on millions of events: only examples are kept.
     """
     rows = history.connection.execute(
         "SELECT time, session, event, tool, trouble, answer, error"
-        " FROM results JOIN hooks ON hooks.id = hook_id"
-        " JOIN events ON events.id = results.event_id"
+        " FROM results JOIN events ON events.id = event_id"
         " JOIN sessions ON sessions.id = session_id WHERE shadow AND agent = ?"
-        f" AND (label IN ({marks_for(names.labels)}) OR file IN ({marks_for(names.files)}))"
-        f" AND ifnull(file, '') NOT IN ({marks_for(names.other_files)})"
-        f" AND ifnull(digest, '') NOT IN ({marks_for(names.other_digests)}) ORDER BY time DESC",
-        (agent, *names.labels, *names.files, *names.other_files, *names.other_digests),
+        f" AND hook_id IN ({marks_for(hook_ids)}) ORDER BY time DESC",
+        (agent, *hook_ids),
     )
     decisions = ShadowDecisions()
     for time, session, event, tool, trouble, answer, error in rows:

@@ -25,12 +25,7 @@ from anyhook.engine.asked import AskedCall, call_of, is_asked
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
-from anyhook.history.events import (
-    RecordedEvent,
-    RecordedResult,
-    content_digest,
-    hook_digest,
-)
+from anyhook.history.events import RecordedEvent, content_digest
 from anyhook.history.hooks import (
     Reach,
     ReachQuestion,
@@ -46,7 +41,7 @@ from anyhook.history.store import FILE, History
 from anyhook.history.trials import Trial, trials_of
 from anyhook.history.verdicts import FAILURES, HOLDING, NO_VERDICT
 from anyhook.journal.lines import DIRECTORY, history_directory
-from anyhook.journal.records import version_record
+from anyhook.manage.recorded_hooks import present_digests
 from anyhook.model.answers import Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
@@ -158,25 +153,6 @@ def digest_of_files(files: Sequence[Path]) -> str:
         except (OSError, ValueError):
             digests.append("")
     return content_digest("\0".join(digests).encode())
-
-
-def recorded_digests(engine: Engine, handler: HandlerSpec, *, by_itself: bool = True) -> set[str]:
-    """Return the content hashes under which the present version of a hook is recorded.
-
-    Engines and recorders around commands know the command line. A hook file knows only itself; what
-    it records counts with `by_itself`.
-    """
-    line = handler.command_line
-    files = files_of(engine, handler)
-    file = str(files[0]) if files else None
-    commands = (line, "") if by_itself else (line,)
-    digests: set[str] = set()
-    for command in commands:
-        version = version_record(command, file)
-        digest = hook_digest(RecordedResult(handler.label, version=version))
-        if digest is not None:
-            digests.add(digest)
-    return digests
 
 
 def is_guard(hook: CheckedHook) -> bool:
@@ -375,7 +351,7 @@ def _runs_of(
     by_itself: bool,
     since: float,
 ) -> Runs:
-    digests = recorded_digests(engine, handler, by_itself=by_itself)
+    digests = present_digests(engine, handler, by_itself=by_itself)
     runs = hook_runs(
         history,
         versions_with_digests(history, digests),

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.spec import PlainText
-from anyhook.engine.hook_files import files_of
 from anyhook.errors import SettingsError, UsageError
+from anyhook.history.hooks import recorded_hooks
 from anyhook.history.ingest import ingest
-from anyhook.history.shadows import ShadowDecisions, ShadowNames, shadow_decisions
+from anyhook.history.shadows import ShadowDecisions, shadow_decisions
 from anyhook.history.store import FILE, History
 from anyhook.journal.lines import history_directory, is_recording
-from anyhook.manage.evidence import recorded_digests
+from anyhook.manage.recorded_hooks import records_of
 from anyhook.manage.recording import TAP_MARK
 from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.layers import Layer
@@ -217,33 +217,10 @@ def would_have_decided(engine: Engine, handlers: list[HandlerSpec], limit: int) 
     directory = Path(history_directory())
     if not (directory / FILE).exists() and not is_recording(str(directory)):
         return ShadowDecisions()
-    labels = {handler.label for handler in handlers}
-    files = _files_of(engine, handlers)
-    of_shadows = set(map(id, handlers))
-    all_others = [each for each in handlers_of(engine.definitions) if id(each) not in of_shadows]
-    others = [handler for handler in all_others if handler.label in labels]
     with History.open() as history:
         ingest(history)
-        own_digests = _digests_of(engine, handlers)
-        names = ShadowNames(
-            labels,
-            files,
-            _files_of(engine, others) - files,
-            _digests_of(engine, others) - own_digests,
-        )
-        return shadow_decisions(history, engine.agent.name, names, limit)
-
-
-def _files_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
-    files: set[str] = set()
-    for handler in handlers:
-        files.update([str(file) for file in files_of(engine, handler)])
-    return files
-
-
-def _digests_of(engine: Engine, handlers: Iterable[HandlerSpec]) -> set[str]:
-    """Return the content hashes under which the present versions of commands are recorded."""
-    digests: set[str] = set()
-    for handler in handlers:
-        digests |= recorded_digests(engine, handler, by_itself=False)
-    return digests
+        recorded = recorded_hooks(history)
+        numbers: set[int] = set()
+        for handler in handlers:
+            numbers.update([record.number for record in records_of(engine, handler, recorded)])
+        return shadow_decisions(history, engine.agent.name, numbers, limit)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from anyhook.cli.panel.rows import MARKS, MEANINGS
-from anyhook.history.events import RecordedEvent, RecordedResult
+from anyhook.history.events import RecordedEvent, RecordedResult, content_digest
 from anyhook.history.store import History
 from anyhook.trust.approvals import Approvals, DeniedCall
 from anyhook.trust.store import TrustStore
@@ -253,6 +253,37 @@ async def test_a_hook_that_never_ran_is_not_shown_with_the_runs_of_another(world
         await driver.shows("guard.sh#3efa", "1 run 12 ms")
         await driver.select("guard.sh#3efa")
         await driver.shows("no run is recorded")
+
+
+@pytest.mark.slow
+@in_loop
+async def test_commands_with_the_same_program_are_counted_apart(world):
+    world.settings(
+        "user", {"hooks": {"BeforeTool": [command_hook("jq .one"), command_hook("jq .two")]}}
+    )
+    digest = content_digest(b"jq .two")
+    result = RecordedResult("jq", digest=digest, answer={"outcome": "deny"}, duration=0.012)
+    remember(world.project, results=(result,))
+
+    async with panel() as driver:
+        await driver.shows("1 run 12 ms")
+        assert driver.text.count("1 run ") == 1  # in the list, of the second
+        await driver.press("down")
+        await driver.shows("1 run in 30 days  1 deny")
+
+
+@pytest.mark.slow
+@in_loop
+async def test_the_runs_of_a_hook_whose_line_has_moved_are_counted(world):
+    hooks = {"hooks": {"BeforeTool": [command_hook("sh guard.sh")]}}
+    file = world.settings("user", hooks)
+    result = RecordedResult(
+        "guard.sh", place=f"{file}:99", answer={"outcome": "deny"}, duration=0.012
+    )
+    remember(world.project, results=(result,))
+
+    async with panel() as driver:
+        await driver.shows("1 run 12 ms", "1 run in 30 days  1 deny")
 
 
 @pytest.mark.slow

@@ -211,8 +211,8 @@ class HookList(PanelScreen):
     async def _read_results(self, hook: PanelHook) -> None:
         await asyncio.sleep(RESULTS_DELAY)
         limit = MORE_RESULTS if self.app.size.width >= WIDE_COLUMNS else SHOWN_RESULTS
-        sources = self.state.past.sources_of(hook)
-        results = await asyncio.to_thread(read_results, hook, sources, limit)
+        records = self.state.past.records_of(hook)
+        results = await asyncio.to_thread(read_results, hook, records, limit)
         self._results, self._results_of = results, hook.key
         if self._selected == hook.key and results:
             self._show_details()

@@ -7,23 +7,22 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from anyhook.engine.hook_files import files_of
 from anyhook.history.filters import Filter
 from anyhook.history.hooks import (
-    HookName,
+    RecordedHook,
     RunCounts,
+    RunKey,
     count_runs,
-    hook_names,
     hook_runs,
-    hook_versions,
     latest_results,
+    recorded_hooks,
 )
 from anyhook.history.search import search
 from anyhook.history.store import History
-from anyhook.model.definitions import handlers_of
+from anyhook.manage.recorded_hooks import records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from anyhook.cli.panel.actions import HookKey, PanelHook
     from anyhook.history.events import RecordedEvent, RecordedResult
@@ -37,67 +36,41 @@ MAX_EVENTS = 50
 """Recorded events that are offered to be fired again."""
 
 
-CountKey = tuple[str, str, HookName]
-"""Agent, canonical event, and the names of the hook."""
-
-
 @dataclass(slots=True)
 class PastResults:
     """Counts of the hooks of the last 30 days."""
 
-    counts: Mapping[CountKey, RunCounts] = field(default_factory=dict)
-    sources: Mapping[HookName, float] = field(default_factory=dict)
-    """The names of all hooks in the history, to the time of the last run."""
-    _sources_of: dict[HookKey, list[HookName]] = field(default_factory=dict, compare=False)
+    counts: Mapping[RunKey, RunCounts] = field(default_factory=dict)
+    recorded: Sequence[RecordedHook] = ()
+    """All hooks in the history."""
+    _records: dict[HookKey, list[RecordedHook]] = field(default_factory=dict, compare=False)
 
     def of(self, hook: PanelHook) -> RunCounts | None:
         """Return the counts of a hook; `None` if it did not run."""
         agent, event = hook.engine.agent.name, hook.row.definition.event
         sums = RunCounts()
-        for source in self.sources_of(hook):
-            counts = self.counts.get((agent, event, source))
+        for record in self.records_of(hook):
+            counts = self.counts.get(RunKey(agent, event, record.name, record.number))
             if counts is not None:
                 sums.add(counts)
         return sums if sums.runs else None
 
-    def sources_of(self, hook: PanelHook) -> list[HookName]:
-        """Return the names under which results of a hook are recorded; empty if there are none."""
-        key = (*hook.key, str(hook.handler.place))
-        if key not in self._sources_of:
-            self._sources_of[key] = self._find_sources(hook)
-        return self._sources_of[key]
-
-    def _find_sources(self, hook: PanelHook) -> list[HookName]:
-        if hook.is_recorder or not self.sources:
+    def records_of(self, hook: PanelHook) -> list[RecordedHook]:
+        """Return what is recorded of a hook; empty for nothing."""
+        if hook.is_recorder or not self.recorded:
             return []
-        handler, engine = hook.handler, hook.engine
-        files = {str(file) for file in files_of(engine, handler)}
-        names = [source for source in self.sources if source.place in files]
-        for place in ("", str(handler.place)):
-            source = HookName(handler.label, place)
-            if source in self.sources:
-                names.append(source)
-        if names:
-            return names
-        # Names from before an edit above the hook moved its line.
-        current = {str(other.place) for other in handlers_of(engine.definitions)}
-        former: list[HookName] = []
-        for source in self.sources:
-            file = source.place.rpartition(":")[0]
-            is_same_hook = source.label == handler.label and file == handler.place.file
-            if is_same_hook and source.place not in current:
-                former.append(source)
-        return sorted(former, key=self.sources.__getitem__)[-1:]
+        key = (*hook.key, str(hook.handler.place))
+        if key not in self._records:
+            self._records[key] = records_of(hook.engine, hook.handler, self.recorded)
+        return self._records[key]
 
 
 def read_past_results() -> PastResults:
     """Count the results of all hooks; no history is an empty one."""
 
     def ask(history: History) -> PastResults:
-        counts: dict[CountKey, RunCounts] = {}
-        for key, of_version in count_runs(history, since=time.time() - DAYS * 86400).items():
-            counts.setdefault((key.agent, key.event, key.name), RunCounts()).add(of_version)
-        return PastResults(counts, hook_names(history))
+        counts = count_runs(history, since=time.time() - DAYS * 86400)
+        return PastResults(counts, recorded_hooks(history))
 
     return _ask(ask, PastResults())
 
@@ -120,16 +93,15 @@ def read_events(hook: PanelHook) -> list[RecordedEvent]:
     return _ask(lambda history: search(history, chosen, limit=MAX_EVENTS), [])
 
 
-def read_results(hook: PanelHook, sources: Collection[HookName], limit: int) -> Results:
-    """Return the last results that a hook has under some names, the newest first."""
+def read_results(hook: PanelHook, records: Sequence[RecordedHook], limit: int) -> Results:
+    """Return the last results of a hook that is recorded as some versions, the newest first."""
 
     def ask(history: History) -> Results:
-        versions: list[int] = []
-        for label, place in sources:
-            versions += hook_versions(history, label, place)
+        numbers = [record.number for record in records]
         agent, event = hook.engine.agent.name, hook.row.definition.event
-        runs = hook_runs(history, versions, agent=agent, event=event)
-        results = latest_results(history, sources, runs, limit)
+        runs = hook_runs(history, numbers, agent=agent, event=event)
+        names = {record.name for record in records}
+        results = latest_results(history, names, runs, limit)
         return sorted(results, key=lambda pair: -pair[0].time)
 
     return _ask(ask, [])

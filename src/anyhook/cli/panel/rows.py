@@ -276,8 +276,8 @@ class DetailScreen(TextScreen):
 
     @work(exclusive=True)
     async def _read_results(self) -> None:
-        sources = self.state.past.sources_of(self.hook)
-        self._show(await asyncio.to_thread(read_results, self.hook, sources, MAX_RESULTS))
+        records = self.state.past.records_of(self.hook)
+        self._show(await asyncio.to_thread(read_results, self.hook, records, MAX_RESULTS))
 
     def _show(self, results: Results) -> None:
         counts = self.state.past.of(self.hook)
