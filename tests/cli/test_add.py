@@ -660,6 +660,14 @@ def test_check_reports_what_the_agent_cannot_do_without_running_the_file(
     ]
 
 
+@pytest.mark.parametrize("python", ["", "."])
+def test_an_interpreter_is_a_program(world, run, hook_file, python):
+    code, _, err = run("add", str(hook_file), "--agent", "claude", "--python", python, "--yes")
+
+    assert code == 64
+    assert f"{python!r} is not an interpreter" in err
+
+
 def test_check_shows_whose_settings_are_here(world, run, hook_file):
     run("add", str(hook_file), "--agent", "claude", "--yes")
 

@@ -113,6 +113,18 @@ def test_a_tool_that_no_agent_and_no_event_has_is_noted(here, capsys, tool, note
     assert note in error if note else "note:" not in error
 
 
+@pytest.mark.parametrize(
+    ("hook", "message"),
+    [("gard.py", "there is no file 'gard.py'"), ("guard.sh", "'guard.sh' is not a Python file")],
+)
+def test_a_wrong_file_is_named_also_without_a_history(here, capsys, hook, message):
+    (here / "guard.sh").write_text("exit 2\n")
+
+    assert main(["backtest", "-j1", hook]) == USAGE
+
+    assert message in output(capsys)[1]
+
+
 @pytest.mark.slow
 def test_a_tool_may_be_named_as_an_agent_does(here, capsys):
     (here / "guard.py").write_text(GUARD)

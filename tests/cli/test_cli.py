@@ -1025,6 +1025,15 @@ def test_help_of_a_command_is_that_of_its_option(run):
     assert run("help", "chek")[0] == 64
 
 
+@pytest.mark.parametrize("name", ["list", "check", "add", "disable", "trust", "test", "backtest"])
+def test_an_empty_project_is_not_the_current_directory(run, name):
+    # `--project "$DIR"` in a script in which DIR is not set
+    code, _, err = run(name, "--project", "")
+
+    assert code == 64
+    assert "it is empty; name a directory" in err
+
+
 def test_the_help_is_the_text_that_the_commands_give():
     assert MODULE.read_text(encoding="utf-8") == generate()
 

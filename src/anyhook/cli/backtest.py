@@ -25,7 +25,16 @@ from anyhook.cli.event_filters import (
     resolve,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
-from anyhook.cli.options import AsJson, HtmlFile, Since, TrustOnce, Yes, extra_required, write_page
+from anyhook.cli.options import (
+    AsJson,
+    HtmlFile,
+    Since,
+    TrustOnce,
+    Yes,
+    extra_required,
+    read_directory,
+    write_page,
+)
 from anyhook.cli.output import console, print_json
 from anyhook.cli.render import confirm, print_problems, progress
 from anyhook.cli.sandboxed import confirm_limits, sandbox_text
@@ -53,7 +62,13 @@ HookFileArgument = Annotated[
 ]
 ProjectOption = Annotated[
     Path | None,
-    typer.Option("--project", "-C", metavar="DIR", help="The hooks of this project's settings."),
+    typer.Option(
+        "--project",
+        "-C",
+        metavar="DIR",
+        parser=read_directory,
+        help="The hooks of this project's settings.",
+    ),
 ]
 On = Annotated[
     list[str] | None,
@@ -138,6 +153,7 @@ def backtest(
         raise UsageError("--against recorded compares with the history; leave out --on")
     if fail_on and not against:
         raise UsageError("--fail-on compares: add --against, like --against git:HEAD")
+    _check_hook(hook, project)
     directory = history_directory()
     with open_history() as store:
         named = Filter(
@@ -196,6 +212,7 @@ def replay(
         anyhook history replay 4f1c --hook guard.py
     """
     check_agent(agent)
+    _check_hook(hook, project)
     directory = history_directory()
     with open_history() as store:
         recorded = find_session(store, session, agent)
@@ -208,6 +225,21 @@ def replay(
     return _report(evaluation, "any-change", as_json=as_json)
 
 
+def _check_hook(hook: Path | None, project: Path | None) -> None:
+    """Check what is to be evaluated, before the history is looked at."""
+    if hook is None:
+        return
+    if project is not None:
+        raise UsageError("give a hook file or --project, not both")
+    if not hook.is_file():
+        raise UsageError(f"there is no file {str(hook)!r}")
+    if hook.suffix not in ("", ".py"):
+        raise UsageError(
+            f"{str(hook)!r} is not a Python file; --project runs the commands of a project's "
+            "settings, in any language"
+        )
+
+
 def _subject(
     hook: Path | None, project: Path | None, preferred_agent: str, *, yes: bool, trust_once: bool
 ) -> BacktestSubject:
@@ -215,16 +247,7 @@ def _subject(
 
     The hooks of the preferred agent, if one is named, count if a project has some of several.
     """
-    if hook is not None and project is not None:
-        raise UsageError("give a hook file or --project, not both")
     if hook is not None:
-        if not hook.is_file():
-            raise UsageError(f"there is no file {str(hook)!r}")
-        if hook.suffix not in ("", ".py"):
-            raise UsageError(
-                f"{str(hook)!r} is not a Python file; --project runs the commands of a project's "
-                "settings, in any language"
-            )
         confirm_limits(is_agreed=yes)
         return BacktestSubject(str(hook.resolve()), show_path(str(hook)))
     directory = existing_project(project or Path())

@@ -28,12 +28,26 @@ if TYPE_CHECKING:
     Observers = tuple[Observer, ...]
 
 HERE = Path()
+
+
+def read_directory(text: str) -> Path:
+    """Read the directory of an option; an empty one is a variable of a script that is not set.
+
+    Raises:
+        BadParameter: If it is empty.
+    """
+    if not text:
+        raise typer.BadParameter("it is empty; name a directory")
+    return Path(text)
+
+
 Project = Annotated[
     Path,
     typer.Option(
         "--project",
         "-C",
         metavar="DIR",
+        parser=read_directory,
         help="Directory of the project. Default: the project of the current directory.",
         show_default=False,
     ),

@@ -363,7 +363,12 @@ def choose_launcher(python: str | None, scope: str, *, cold: bool) -> tuple[str,
 
     In shared settings they mean the same on every machine. In the user's own settings they are
     absolute paths, because an agent need not have the `PATH` of this shell.
+
+    Raises:
+        UsageError: If the interpreter is a directory, or its name is empty.
     """
+    if python is not None and (not python or Path(python).is_dir()):
+        raise UsageError(f"{python!r} is not an interpreter; write the path of a Python program")
     is_cold = cold or os.name != "posix"
     if scope == "project" and python is None:
         return (SHARED_PYTHON,) if is_cold else PROGRAM
