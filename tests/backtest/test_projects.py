@@ -77,6 +77,7 @@ def test_the_events_of_a_session_stay_in_order(recorded):
     assert counts == [str(n // 5 + 1) for n in range(30)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_a_few_sessions_are_decided_again(recorded, jobs):
     recorded.add(*[shell(n, "ls", f"s{n % 8}") for n in range(16)])

@@ -20,6 +20,7 @@ from anyhook.settings.jsonc import parse
 from anyhook.testing import load_hooks, make_event, make_payload, run_examples, run_hook
 from anyhook.worker.commands import read_line
 from tests.answering import answer
+from tests.tables import fast_for
 
 HOOK = """
 from anyhook.authoring import Hooks, ask, context, deny
@@ -525,7 +526,7 @@ def test_wildcards_are_the_agents_own_tools(world, run):
     assert gemini["matcher"] == "^(?:replace|edit_.*)$"
 
 
-@pytest.mark.parametrize("agent", CODING_AGENTS)
+@pytest.mark.parametrize("agent", fast_for(CODING_AGENTS))
 def test_a_guard_on_every_tool_gets_a_matcher_that_the_agent_reads(world, run, agent):
     text = HOOK.replace('before_tool("shell", "mcp__git__*")', "before_tool")
     file = world.write(world.project / "guard.py", text)
@@ -542,7 +543,7 @@ def test_a_guard_on_every_tool_gets_a_matcher_that_the_agent_reads(world, run, a
     assert json.loads(out)["decision"]["outcome"] == "deny"
 
 
-@pytest.mark.parametrize("agent", CODING_AGENTS)
+@pytest.mark.parametrize("agent", fast_for(CODING_AGENTS))
 def test_a_guard_on_all_mcp_tools_runs_in_every_agent(world, run, agent):
     text = HOOK.replace('before_tool("shell", "mcp__git__*")', "before_tool('mcp__*')")
     file = world.write(world.project / "guard.py", text)
@@ -897,7 +898,7 @@ def test_a_file_that_never_runs_its_hooks_is_not_installed(world, run):
 
 
 @pytest.mark.parametrize("command", ["add", "init"])
-@pytest.mark.parametrize("agent", ["claude", "gemini", "qwen", "cursor"])
+@pytest.mark.parametrize("agent", fast_for(["claude", "gemini", "qwen", "cursor"]))
 def test_settings_that_are_also_the_users_get_whole_paths(
     world, run, monkeypatch, anyhook_on_the_path, agent, command
 ):

@@ -26,6 +26,7 @@ from anyhook.settings.write import write_atomically
 from tests.answering import answer
 from tests.conftest import DATA
 from tests.leftovers import MARK, marked
+from tests.tables import fast_for
 from tests.waiting import until
 from tests.warm import CLIENT
 
@@ -1205,7 +1206,7 @@ def test_a_closed_pipe_is_no_failure(world):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["list", "--json"], ["agents", "schema"], ["--help"]]
+    "arguments", fast_for([["list"], ["list", "--json"], ["agents", "schema"], ["--help"]])
 )
 def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     read_end, write_end = os.pipe()
@@ -1221,7 +1222,7 @@ def test_a_reader_that_is_gone_is_no_failure(world, arguments):
     assert (process.returncode, process.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("options", [[], ["--json"], ["--format", "github"]])
+@pytest.mark.parametrize("options", fast_for([[], ["--json"], ["--format", "github"]]))
 def test_a_reader_that_is_gone_hides_no_problem(world, options):
     settings = world.project / ".claude" / "settings.json"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -1240,7 +1241,7 @@ def test_a_reader_that_is_gone_hides_no_problem(world, options):
     assert b"Traceback" not in process.stderr
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">/dev/full"])
+@pytest.mark.parametrize("closed", fast_for([">&-", "<&-", "2>&-", ">/dev/full"]))
 def test_closed_and_full_streams_end_without_a_traceback(world, closed):
     done = subprocess.run(
         ["bash", "-c", f"{shlex.quote(sys.executable)} -m anyhook list --json {closed}"],

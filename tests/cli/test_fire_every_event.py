@@ -25,15 +25,16 @@ REPLIES = {
     "the end of the turn": """echo '{"continue": false, "stopReason": "enough"}'""",
 }
 EVENTS = [(name, spec) for name in AGENTS for spec in get_agent(name).events]
-QUICK = ("before_tool", "session_start")
-"""The events at which the end of the turn is shown in each run of the tests."""
-CASES = [(name, spec.wire, "a denial") for name, spec in EVENTS] + [
+QUICK = frozenset({"before_tool", "session_start"})
+"""The events that are fired in each run of the tests."""
+CASES = [
     pytest.param(
         name,
         spec.wire,
-        "the end of the turn",
+        reply,
         marks=() if spec.canonical in QUICK else pytest.mark.slow,
     )
+    for reply in REPLIES
     for name, spec in EVENTS
 ]
 

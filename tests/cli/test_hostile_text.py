@@ -11,6 +11,7 @@ from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
 from tests.cli.panel.driver import in_loop, panel
+from tests.tables import fast_for
 
 EVIL = "x\x1b[2J\x1b]0;title\x07\x00\x7f\x9b31m\u202egnp\u200b\rend"
 FORBIDDEN = set("\x1b\x07\x00\x7f\x9b\u202e\u200b\r")
@@ -101,7 +102,7 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("is_trusted", [False, True], ids=["untrusted", "trusted"])
+@pytest.mark.parametrize("is_trusted", fast_for([True, False]))
 @pytest.mark.parametrize("form", ["", "--json"])
 @pytest.mark.parametrize("line", LINES)
 def test_no_command_prints_an_invisible_character(hostile, run, line, form, is_trusted):

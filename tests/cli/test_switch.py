@@ -14,6 +14,7 @@ from anyhook.agents import CODING_AGENTS
 from anyhook.manage.recording import RECORDER_FILE
 from anyhook.settings.changes import exclusive_edits
 from anyhook.settings.jsonc import parse
+from tests.tables import fast_for
 
 CLAUDE = """{
   // what this project needs
@@ -277,7 +278,7 @@ def test_a_file_with_switches_of_an_older_release_gets_the_name_beside_them(worl
     assert json.loads(run("list", "--json")[1])[0]["state"] == "off"
 
 
-@pytest.mark.parametrize("agent", ["claude", "gemini", "terminai"])
+@pytest.mark.parametrize("agent", fast_for(["claude", "gemini", "terminai"]))
 @pytest.mark.parametrize("before", ["{}\n", '{\n  // mine\n  "model": "x"\n}\n', None])
 def test_add_and_remove_leave_the_file_as_it_was(world, run, agent, before):
     hook = world.write(world.project / "hooks" / "guard.py", HOOK)

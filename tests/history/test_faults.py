@@ -205,6 +205,7 @@ History.open(sys.argv[1]).close()
 """
 
 
+@pytest.mark.slow
 def test_of_many_processes_one_sets_a_damaged_store_aside(tmp_path):
     directories = [tmp_path / str(number) for number in range(5)]
     for directory in directories:

@@ -61,6 +61,7 @@ def test_an_agent_keeps_the_contract(scenario, tmp_path):
     check(scenario, seen)  # also the events: all that happen are reported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_an_agent_without_an_event_loop_keeps_the_contract(scenario, tmp_path):
     seen = adapter.live_without_a_loop(scenario, World(tmp_path, agent=scenario.agent))

@@ -59,12 +59,13 @@ from anyhook.integrations.openai_agents.items import (
 from anyhook.integrations.openai_agents.state import current_session
 from tests.integrations.contract import judge, scenarios
 from tests.integrations.openai_ import live, text_of
+from tests.tables import fast_for
 from tests.world import World
 
 # -- the contract
 
 
-@pytest.mark.parametrize("way", ["list", "memory", "stream"])
+@pytest.mark.parametrize("way", fast_for(["stream", "list", "memory"]))
 @pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.id)
 def test_the_sdk_keeps_the_contract(scenario, way, tmp_path):
     seen = asyncio.run(live(scenario, World(tmp_path, agent=scenario.agent), way=way))

@@ -26,6 +26,7 @@ from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
 from anyhook.settings.companions import SHARED_PROGRAM, companion_path, render
 from anyhook.settings.entries import add_definitions
+from tests.tables import fast_for
 
 HOOK_FILE = """
 from anyhook.authoring import Hooks, deny
@@ -606,7 +607,7 @@ def test_a_hook_file_that_is_started_for_another_agent_is_broken(here, run, line
     assert hook.place.file == str(here / ".claude" / "settings.json")
 
 
-@pytest.mark.parametrize("name", ["claude", "gemini", "qwen"])
+@pytest.mark.parametrize("name", fast_for(["claude", "gemini", "qwen"]))
 @pytest.mark.parametrize(
     ("subjects", "matcher", "word"),
     [

@@ -25,6 +25,7 @@ from anyhook.page.page import Page
 from anyhook.settings.changes import settings_file
 from anyhook.settings.entries import add_definitions
 from tests.manage.test_health import DENY, configure, fire, load, script, write_companions
+from tests.tables import fast_for
 
 pytestmark = pytest.mark.usefixtures("programs")
 
@@ -68,7 +69,7 @@ def _definition(agent, commands, matcher):
     return definition
 
 
-@pytest.fixture(params=CODING_AGENTS)
+@pytest.fixture(params=fast_for(CODING_AGENTS, "claude", "codex"))
 def agent(request, here, run):
     """Return an agent with one guard that was seen to deny, and many that cannot work."""
     agent = get_agent(request.param)

@@ -10,6 +10,7 @@ import pytest
 
 from anyhook.agents import AGENTS
 from anyhook.cli.app import COMMANDS, words_of
+from tests.tables import fast_for
 
 GUARD = """
 from anyhook.authoring import Hooks, deny
@@ -75,14 +76,10 @@ def every_file():
 
 def variables():
     """Return a variable that each agent sets for the commands that it runs."""
-    return [
-        pytest.param(name, entry.name, id=f"{entry.name}-{name}")
-        for entry in AGENTS.values()
-        for name in entry.child_variables
-    ]
+    return [(name, entry.name) for entry in AGENTS.values() for name in entry.child_variables]
 
 
-@pytest.mark.parametrize("command", WEAKENING)
+@pytest.mark.parametrize("command", fast_for(WEAKENING))
 def test_a_command_that_weakens_a_guard_is_left_to_the_user(guarded, run, monkeypatch, command):
     monkeypatch.setenv("CLAUDECODE", "1")
     before = every_file()
@@ -95,14 +92,14 @@ def test_a_command_that_weakens_a_guard_is_left_to_the_user(guarded, run, monkey
     assert every_file() == before
 
 
-@pytest.mark.parametrize(("variable", "_agent"), variables())
+@pytest.mark.parametrize(("variable", "_agent"), fast_for(variables()))
 def test_the_variables_of_every_agent_show_it(guarded, run, monkeypatch, variable, _agent):
     monkeypatch.setenv(variable, "1")
 
     assert run("disable", "guard.py")[0] == 1
 
 
-@pytest.mark.parametrize("command", HARMLESS)
+@pytest.mark.parametrize("command", fast_for(HARMLESS, "check", "add"))
 def test_what_weakens_no_guard_is_not_refused(guarded, run, monkeypatch, command):
     monkeypatch.setenv("CLAUDECODE", "1")
 
@@ -112,7 +109,7 @@ def test_what_weakens_no_guard_is_not_refused(guarded, run, monkeypatch, command
 
 
 # `allow` also needs a terminal: `tests/trust/test_approvals.py`.
-@pytest.mark.parametrize("command", [name for name in WEAKENING if name != "allow"])
+@pytest.mark.parametrize("command", fast_for([name for name in WEAKENING if name != "allow"]))
 def test_without_an_agent_the_commands_work(guarded, run, command):
     assert run(*WEAKENING[command]) == (0, ANY, ANY)
 

@@ -21,6 +21,7 @@ from anyhook.model.definitions import HandlerSpec
 from anyhook.model.diagnostics import Place
 from anyhook.model.layers import Layer
 from anyhook.testing import make_payload
+from tests.tables import fast_for
 from tests.warm import CLIENT, Warm
 
 AGENTS = (*CODING_AGENTS, "generic")
@@ -222,7 +223,7 @@ SILENT = "@hooks.before_tool\ndef say(event): return {answer}"
 
 
 @pytest.mark.parametrize("redirect", [">&-", ">&- 2>&-", "> /dev/full"])
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", fast_for(AGENTS, "claude", "gemini"))
 def test_a_denial_without_a_standard_output_is_an_exit_code(world, agent, redirect):
     path = world.hook(SILENT.format(answer="deny('not here')"), "silent.py")
 
