@@ -6,9 +6,11 @@ import json
 
 import pytest
 
-from anyhook import Engine
+from anyhook import Engine, RequiredHooksError
 from anyhook.cli import main
 from anyhook.model.events import BeforeTool
+from anyhook.settings.report import MAX_ITEMS
+from anyhook.settings.sources import SIZE_LIMIT
 
 DENY = "echo no >&2; exit 2"
 CALL = ("PreToolUse", "--tool", "Bash", "--input", '{"command": "ls"}')
@@ -239,3 +241,37 @@ def test_codex_edits_a_file_by_a_patch(project, run):
     sent = json.loads((project / "sent.json").read_text())["tool_input"]
     patch = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch\n"
     assert sent == {"command": patch}
+
+
+def configure_too_large(project):
+    configure(project, DENY)
+    file = project / ".claude/settings.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "model": "x" * SIZE_LIMIT}))
+
+
+def configure_too_many(project):
+    configure(project, *["true"] * MAX_ITEMS, DENY)
+
+
+@pytest.mark.parametrize("configure_more", [configure_too_large, configure_too_many])
+def test_what_is_not_read_may_deny_in_the_agent(project, run, configure_more):
+    configure_more(project)
+
+    code, out = run("fire", *CALL, "--trust-once", "--exit-code")
+
+    assert code == 4
+    assert "UNKNOWN not all settings were read; Claude Code may run more hooks" in out
+    with pytest.raises(RequiredHooksError):
+        Engine.load(project, agent="claude", trust_once=True, require=True)
+
+
+def test_a_file_that_is_not_read_is_not_an_empty_one(project, capsys):
+    configure_too_large(project)
+
+    for words in (["list"], ["disable", "--all"]):
+        code = main([*words, "--project", str(project)])
+        done = capsys.readouterr()
+        assert "it is larger than 1024 KiB" in " ".join((done.out + done.err).split())
+        assert "No hook" not in done.out
+    assert code == 1

@@ -12,6 +12,7 @@ from anyhook.cli.colors import BAD, CAUTION, HEADING, STATES
 from anyhook.cli.options import HERE, AgentName, AsJson, Project, print_no_hooks, print_project
 from anyhook.cli.output import console, health_members, members, print_json
 from anyhook.cli.render import WIDE, health_text, make_table, print_diagnostics, show_place
+from anyhook.engine.absent import NOT_READ
 from anyhook.manage.health import Health, HealthWord, HookHealth, health
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.scope import scope_of
@@ -60,7 +61,7 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
         return OK
     out = console()
     print_project(out, scope.project)
-    has_rows = False
+    has_rows = has_unread = False
     changed: dict[Diagnostic, None] = {}
     for engine in engines:
         rows = hook_rows(engine)
@@ -71,8 +72,9 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             if len(engines) > 1:
                 out.print(Text(engine.agent.title, style="bold"))
             _print_hooks(out, engine, rows, engine_health)
+        has_unread |= any(problem.code in NOT_READ for problem in engine.hooks.diagnostics)
         _print_errors(out, engine)
-    if not has_rows:
+    if not has_rows and not has_unread:
         print_no_hooks(out, scope)
     print_diagnostics(out, changed, scope.project)
     return OK

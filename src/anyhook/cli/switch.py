@@ -13,7 +13,8 @@ from anyhook.cli.changes import WriteOptions, apply_changes, one_at_a_time
 from anyhook.cli.colors import CAUTION
 from anyhook.cli.options import HERE, AgentName, AsJson, DryRun, Project
 from anyhook.cli.output import console, members, print_error, print_json
-from anyhook.engine.absent import shadow_remedy
+from anyhook.cli.render import print_diagnostics
+from anyhook.engine.absent import NOT_READ, shadow_remedy
 from anyhook.engine.engine import Engine
 from anyhook.engine.hook_files import shadow_place
 from anyhook.engine.messages import discard
@@ -22,6 +23,7 @@ from anyhook.manage.hooks import all_handlers, handlers_named, hook_rows, split_
 from anyhook.manage.paths import show_path
 from anyhook.manage.scope import one_agent, scope_of
 from anyhook.manage.switching import SwitchResult, switch_changes, switch_hook
+from anyhook.model.diagnostics import Diagnostic
 from anyhook.model.layers import Layer
 from anyhook.model.text import printable
 from anyhook.settings.changes import EDITABLE_LAYERS
@@ -85,7 +87,9 @@ def switch(
         raise UsageError(f"--all stands for every hook; drop it, or drop {name!r}")
     reports: list[dict[str, Any]] = []
     exit_codes = [OK]
+    unread: list[Diagnostic] = []
     for engine in scope_of(project, agent).engines():
+        unread += [problem for problem in engine.hooks.diagnostics if problem.code in NOT_READ]
         rows, _recorder = split_recorder(hook_rows(engine))
         rows = [row for row in rows if row.handler.layer in EDITABLE_LAYERS]
         if is_on:  # the last one that was taken out first, so that files become what they were
@@ -97,9 +101,12 @@ def switch(
             exit_codes.append(code)
     if as_json:
         print_json(reports)
-    elif not reports:
+    elif not reports and not unread:
         opposite = "off" if is_on else "on"
         console().print(f"No hook here is {opposite}.")
+    if unread:
+        print_diagnostics(console(stderr=True), unread)
+        exit_codes.append(PROBLEMS)
     return max(exit_codes)
 
 

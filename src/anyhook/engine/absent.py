@@ -27,9 +27,12 @@ ABSENT = frozenset(
     "agent-assumed other-agent hooks-off project-untrusted trust-changed trust-store".split()
 )
 """Codes of problems because of which configured hooks do not run."""
-UNREADABLE = frozenset(
-    "settings-unreadable settings-syntax settings-dropped settings-shape unknown-event "
-    "unknown-type missing-field wrong-type extension-unreadable".split()
+NOT_READ = frozenset(
+    "settings-unreadable settings-syntax settings-dropped settings-shape too-many-hooks".split()
+)
+"""Codes of problems because of which a settings file is not read, or not all of it."""
+UNREADABLE = NOT_READ.union(
+    "unknown-event unknown-type missing-field wrong-type extension-unreadable".split()
 )
 """Codes of problems that may hide a configured hook."""
 

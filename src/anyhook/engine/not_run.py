@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from anyhook.model.events import Event
 
 NEVER_STARTED = (Status.WITHHELD, Status.SKIPPED)
+OWN_LIMITS = frozenset({"settings-unreadable", "too-many-hooks"})
+"""Codes of problems because of which hooks are left out here that the agent may run."""
 
 
 class NotRun(Record, kw_only=False):
@@ -52,7 +54,7 @@ def why_not_decided(engine: Engine, event: Event, decision: Decision) -> NotDeci
     """
     withheld = decision.withheld
     if not withheld:
-        return _why_ignored(engine, event, decision)
+        return _why_ignored(engine, event, decision) or _why_not_read(engine, decision)
     changed = 0
     hooks: list[NotRun] = []
     for result in withheld:
@@ -96,10 +98,21 @@ def _why_ignored(engine: Engine, event: Event, decision: Decision) -> NotDecided
         return None
     number = "1 hook does" if len(hooks) == 1 else f"{len(hooks)} hooks do"
     text = f"{number} not run in {engine.agent.title}, which ignores {' and '.join(parts)}"
-    command = f"anyhook check --agent {engine.agent.name}"
-    return NotDecided(
-        text, tuple(hooks), f"{command} --project {shlex.quote(str(engine.project_dir))}"
-    )
+    return NotDecided(text, tuple(hooks), _check_command(engine))
+
+
+def _why_not_read(engine: Engine, decision: Decision) -> NotDecided | None:
+    """Return which settings were not read here, with hooks that may deny in the agent."""
+    is_read = all(problem.code not in OWN_LIMITS for problem in engine.hooks.diagnostics)
+    if is_read or decision.denied or decision.stop:
+        return None
+    text = f"not all settings were read; {engine.agent.title} may run more hooks"
+    return NotDecided(text, (), _check_command(engine))
+
+
+def _check_command(engine: Engine) -> str:
+    project = shlex.quote(str(engine.project_dir))
+    return f"anyhook check --agent {engine.agent.name} --project {project}"
 
 
 def _ignored_part(

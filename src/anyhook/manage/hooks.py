@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from anyhook.engine.absent import NOT_READ
 from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
@@ -162,7 +163,7 @@ def find_hook(engine: Engine, name: str) -> list[HandlerSpec]:
         return matches
     # The hook may be in the file that cannot be read.
     for diagnostic in engine.hooks.diagnostics:
-        if diagnostic.code.startswith("settings-"):
+        if diagnostic.code in NOT_READ:
             raise UsageError(
                 f"no hook named {name!r} can be found while a file is broken: {diagnostic}"
             )
