@@ -6,6 +6,7 @@ import errno
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from anyhook.file_errors import explain_error
 from anyhook.files import data_directory, record_name
 
 if TYPE_CHECKING:
@@ -34,7 +35,12 @@ def locked(path: str | os.PathLike[str], *, timeout: float = LOCK_SECONDS) -> It
     from filelock import FileLock, Timeout
 
     directory = data_directory() / "locks"
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        cause = explain_error(directory, error, "change")
+        text = f"the data directory of anyhook cannot be written: {cause}"
+        raise OSError(error.errno, text, str(directory)) from error
     lock = FileLock(directory / f"{record_name(path)}.lock", timeout=timeout)
     try:
         lock.acquire()

@@ -121,7 +121,6 @@ class SandboxRun:
 
 def main(descriptor: int) -> None:
     """Keep a sandbox until the socket is closed."""
-    os.setsid()  # Ctrl-C is for the command, and hooks get no terminal
     for number in IGNORED_SIGNALS:  # hooks may send them
         signal.signal(number, signal.SIG_IGN)
     control = Connection(descriptor)

@@ -145,6 +145,8 @@ class Sandbox:
                 stderr=subprocess.STDOUT if output == subprocess.PIPE else output,
                 pass_fds=(theirs.fileno(),),
                 env=self.environ,
+                # Ctrl-C is for the command, also while the keeper starts; hooks get no terminal.
+                start_new_session=True,
             )
         self._control = Connection(ours.detach())
         self._output = threading.Thread(target=self._copy_output, daemon=True)

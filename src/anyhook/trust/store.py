@@ -101,12 +101,12 @@ class TrustStore:
         """
         subjects = list(subjects)
         entries, trees = record_subjects(subjects, agent)
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = self._file(project)
-        problem = self._permission_problem(file)
-        if problem:
-            raise SettingsError(problem, path=str(self.directory))
         with locked(file):
+            self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            problem = self._permission_problem(file)
+            if problem:
+                raise SettingsError(problem, path=str(self.directory))
             recorded = self.records(project)
             for key, entry in recorded.entries.items():
                 if keep_others or _agent_of(entry) != agent:
