@@ -273,5 +273,6 @@ def test_a_file_that_is_not_read_is_not_an_empty_one(project, capsys):
         code = main([*words, "--project", str(project)])
         done = capsys.readouterr()
         assert "it is larger than 1024 KiB" in " ".join((done.out + done.err).split())
-        assert "No hook" not in done.out
+        assert "No hooks are configured" not in done.out
+        assert "No hook here is on" not in done.out
     assert code == 1

@@ -256,19 +256,18 @@ def test_a_read_only_file_is_refused_with_what_to_run(world, run):
     assert json.loads(path.read_text()) == {"theme": "dark"}
 
 
-def test_a_data_directory_that_cannot_be_written_is_named(world, closed, monkeypatch):
+def test_a_data_directory_that_cannot_be_written_is_named(world, monkeypatch):
     world.settings("project", {"theme": "dark"})
     path = world.files["project"]
     directory = world.root / "data"
-    directory.mkdir()
-    closed(directory)
+    directory.mkdir(mode=0o555)
     monkeypatch.setenv("ANYHOOK_DATA_DIR", str(directory / "anyhook"))
     guard = world.write(world.project / "guard.py", GUARD)
 
     done = run_as_user(world, "-m", "anyhook", "add", str(guard), "--agent", "gemini", "--yes")
 
     assert done.returncode == 64
-    reason = f"the data directory of anyhook cannot be written: you may not enter {directory}"
+    reason = f"the data directory of anyhook cannot be written: you may not change {directory}"
     assert reason in " ".join(done.stderr.split())
     assert json.loads(path.read_text()) == {"theme": "dark"}
 

@@ -74,8 +74,8 @@ def list_hooks(project: Project = HERE, agent: AgentName = None, as_json: AsJson
             _print_hooks(out, engine, rows, engine_health)
         has_unread |= any(problem.code in NOT_READ for problem in engine.hooks.diagnostics)
         _print_errors(out, engine)
-    if not has_rows and not has_unread:
-        print_no_hooks(out, scope)
+    if not has_rows:
+        print_no_hooks(out, scope, is_read=not has_unread)
     print_diagnostics(out, changed, scope.project)
     return OK
 

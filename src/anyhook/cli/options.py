@@ -130,12 +130,16 @@ def print_project(out: Console, project: Path) -> None:
         out.print(f"project {show_path(str(project))}", style="dim")
 
 
-def print_no_hooks(out: Console, scope: CommandScope) -> None:
-    """Report that no hooks are configured; of named agents, which files were looked for."""
+def print_no_hooks(out: Console, scope: CommandScope, *, is_read: bool = True) -> None:
+    """Report that no hooks are configured; of named agents, which files were looked for.
+
+    `is_read` is false if a file could not be read: it may have hooks.
+    """
+    finding = "No hooks are configured here" if is_read else "No hooks were read here"
     if scope.agents:
         from anyhook.settings.sources import Location, places
 
-        out.print("No hooks are configured here. These files were looked for:")
+        out.print(f"{finding}. These files were looked for:")
         table = make_table("agent", "layer", "file", "", no_wrap=("agent", "layer"))
         for agent in map(get_agent, scope.agents):
             location = Location.of(scope.project, agent)
@@ -146,7 +150,7 @@ def print_no_hooks(out: Console, scope: CommandScope) -> None:
         out.print(table)
     else:
         titles = ", ".join(get_agent(name).title for name in CODING_AGENTS)
-        text = f"No hooks are configured here; anyhook looked for those of {titles}."
+        text = f"{finding}; anyhook looked for those of {titles}."
         out.print(text, soft_wrap=True)
     out.print("To write a hook and configure it for your agent: anyhook init")
     for settings in scope.with_hooks:
