@@ -19,7 +19,7 @@ STOPS = """grep -q 'git push' && echo '{"continue": false, "stopReason": "enough
 def steps(project, home):
     """Plan the calls for hooks of Claude Code."""
 
-    def call(hooks, *requests):
+    def call(hooks, *requests, seconds=30.0):
         settings = {}
         for event, matcher, command in hooks:
             handler = {"type": "command", "command": command}
@@ -30,9 +30,8 @@ def steps(project, home):
         engine = Engine.load(
             project, agent="claude", home=home, trust_once=True, on_message=lambda _text: None
         )
-        return plan_steps(
-            engine, get_program("claude"), [CallRequest.parse(request) for request in requests]
-        )
+        calls = [CallRequest.parse(request) for request in requests]
+        return plan_steps(engine, get_program("claude"), calls, seconds)
 
     return call
 
@@ -66,6 +65,11 @@ def test_a_guard_that_denies_in_vain_gets_the_call_that_shows_it(steps):
 def test_at_most_two_calls_are_made_that_the_same_hook_denies(steps):
     planned = steps([("PreToolUse", "*", DENIES.format("."))])
     assert sum(step.sample in RISKY for step in planned) == 2
+
+
+def test_a_hook_that_hangs_is_not_waited_for_on_each_call(steps):
+    planned = steps([("PreToolUse", "Bash", "sleep 600")], seconds=0.5)
+    assert texts(planned) == ["Bash echo anyhook-probe"]
 
 
 def test_calls_that_end_the_turn_come_last(steps):

@@ -6,25 +6,32 @@ calls that guards commonly deny, those are made to which a hook here reacts.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import anyio
+
 from anyhook.agents import get_agent
-from anyhook.engine.sync import SyncEngine
 from anyhook.errors import UsageError
 from anyhook.model.answers import Outcome
+from anyhook.model.decisions import NO_DECISION
 from anyhook.testing import make_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
+    from typing import Self
 
     from anyhook.agents.program import AgentProgram
     from anyhook.engine.engine import Engine
     from anyhook.model.decisions import Decision
     from anyhook.model.definitions import HandlerSpec
+    from anyhook.model.events import Event
 
 
 TOOL_EVENTS = frozenset({"before_tool", "after_tool"})
@@ -109,14 +116,19 @@ def plan_steps(
     engine: Engine,
     program: AgentProgram,
     requests: Sequence[CallRequest],
+    seconds: float,
     progress: Callable[[str], object] = lambda _text: None,
 ) -> list[PlanStep]:
-    """Return the calls that are made: the harmless ones first, those that end a run last."""
+    """Return the calls that are made: the harmless ones first, those that end a run last.
+
+    The hooks may take `seconds` for all calls together. After that none counts as denied, and no
+    further risky call is looked at: a hook that hangs would be waited for on each of them.
+    """
     make_files(engine.project_dir)
     samples = [sample for sample in HARMLESS if _is_callable(engine, program, sample)]
     risky_samples = [sample for sample in RISKY if _is_callable(engine, program, sample)]
     steps: list[PlanStep] = []
-    with SyncEngine(engine) as sync:
+    with closing(engine), _Decider(engine, program, seconds) as decider:
         # Those that reach every hook which runs on harmless calls; one call without hooks.
         covered: set[int] = set()
         for sample in samples:
@@ -125,21 +137,21 @@ def plan_steps(
                 continue
             covered |= reached
             progress(_progress_text(sample))
-            steps.append(_step(sync, program, sample))
+            steps.append(decider.step(sample))
         # Those to which hooks react, up to a limit for each hook.
         reactions: Counter[int] = Counter()
         for sample in risky_samples:
-            if not _reached(engine, sample):
+            if not _reached(engine, sample) or decider.is_late:
                 continue
             progress(_progress_text(sample))
-            step = _step(sync, program, sample)
+            step = decider.step(sample)
             reacting = [id(handler) for handler in reacting_handlers(step.decision)]
             if any(reactions[handler] < CALLS_PER_HOOK for handler in reacting):
                 steps.append(step)
                 reactions.update(reacting)
         for request in requests:
             tool = engine.agent.vocabulary.canonical.get(request.tool, request.tool)
-            steps.append(_step(sync, program, Sample(tool, request.arguments)))
+            steps.append(decider.step(Sample(tool, request.arguments)))
     project = engine.project_dir
     unique = {json.dumps(step.call(project), sort_keys=True): step for step in steps}
     return sorted(unique.values(), key=lambda step: step.ends_run)
@@ -175,18 +187,42 @@ def _reached(engine: Engine, sample: Sample) -> list[HandlerSpec]:
     return handlers
 
 
-def _step(sync: SyncEngine, program: AgentProgram, sample: Sample) -> PlanStep:
-    engine = sync.engine
-    project = engine.project_dir
-    arguments = hook_arguments(program, sample, project)
-    event = make_event(
-        "before_tool",
-        agent=engine.agent.name,
-        tool=sample.tool,
-        input=arguments,
-        cwd=str(project),
-    )
-    return PlanStep(program, sample, sync.dispatch(event))
+class _Decider:
+    """Decides about calls with anyhook's engine, as long as the time for all of them lasts."""
+
+    def __init__(self, engine: Engine, program: AgentProgram, seconds: float) -> None:
+        self._engine = engine
+        self._program = program
+        self._deadline = time.monotonic() + seconds
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._runner.close()
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() >= self._deadline
+
+    def step(self, sample: Sample) -> PlanStep:
+        """Return a call with its decision."""
+        project = self._engine.project_dir
+        event = make_event(
+            "before_tool",
+            agent=self._engine.agent.name,
+            tool=sample.tool,
+            input=hook_arguments(self._program, sample, project),
+            cwd=str(project),
+        )
+        return PlanStep(self._program, sample, self._runner.run(self._decide(event)))
+
+    async def _decide(self, event: Event) -> Decision:
+        with anyio.move_on_after(self._deadline - time.monotonic()):
+            return await self._engine.dispatch(event)
+        return NO_DECISION
 
 
 # -- the calls

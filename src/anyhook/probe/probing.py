@@ -98,7 +98,7 @@ def probe_agent(
         wrapped = _wrap_settings(engine, plain, tapped, taps)
         _trust_copy(tapped, version)
         hooks = find_configured(engine, taps, wrapped)
-        steps = plan_steps(engine, program, options.calls, progress)
+        steps = plan_steps(engine, program, options.calls, options.seconds, progress)
         driver = Driver(program, options.command, tapped, taps, options.seconds, progress)
         trials: list[ProbeTrial] = []
         if hooks:
