@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.matching.matchers import Matcher
     from anyhook.migrate.matcher_pieces import Piece
 
 TOOL = "tool_name"
@@ -229,6 +230,10 @@ def _former_names(source: AgentSpec, text: str) -> Iterator[tuple[str, str]]:
 def _translate_piece(
     source: AgentSpec, piece: Piece, target: AgentSpec, *, is_searched: bool
 ) -> TranslatedPiece:
+    """Translate a name or a pattern of a matcher.
+
+    `is_searched` says whether the source searches for a plain name anywhere in a tool's name.
+    """
     text = piece.text
     for prefix, form in source.foreign_tool_prefixes.items():
         if text.startswith(prefix):
@@ -237,49 +242,72 @@ def _translate_piece(
     mcp_piece = translate_mcp_piece(source, piece, target)
     if mcp_piece is not None:
         return mcp_piece
-    is_name = _NAME.match(text) is not None
+    if not _NAME.match(text):
+        return _translate_pattern(source, piece, target)
     is_known = text in source.vocabulary.canonical or text in source.tools
     is_whole = piece.start and piece.end
-    if is_name and is_whole and (is_known or not is_searched):
+    if is_whole and (is_known or not is_searched):
         return _translate_name(source, text, target)
-    is_exact = is_whole and not (is_name and is_searched)
-    expression = f"^(?:{text})$" if is_exact else text
-    matcher = compile_matcher(expression, "expression")
-    is_costly = not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical)
-    tools: list[str] = []
-    if not is_costly:
-        rows = source.vocabulary.tools.items()
-        tools = [tool for tool, row in rows if matcher.matches(row.names[0])]
-        # If the newest name of no tool matches, those with any such name count.
-        tools = tools or [tool for tool, row in rows if any(map(matcher.matches, row.names))]
-    names = tuple(_tool_names(target, tools))
-    is_unusable = is_costly or matcher.problem is not None
-    is_known_name = is_name and is_known
-    is_substring = is_name and is_searched and not is_known
-    prefix, _ = mcp_name_parts(source)
-    first, quantifier = text[:1], text[1:2]
-    starts_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
-    is_not_mcp_tool = prefix and starts_with_letter and not prefix.startswith(first)
-    may_match_others = is_substring or not is_not_mcp_tool
-    is_rule = _PERMISSION_RULE.match(text) is not None
-    matches_no_name = is_rule or _NOT_IN_NAMES.search(text) is not None
-    check = may_match_others and not (is_unusable or is_known_name or matches_no_name)
-    is_plain_name = text in source.foreign_tools or not is_searched
-    if is_name and is_plain_name and not names and not is_known:
-        return _translate_name(source, text, target)
-    # A tool of the user's own, or a part of the name of one.
-    if is_substring and not names:
+    return _translate_part_of_names(source, piece, target, is_searched=is_searched)
+
+
+def _translate_part_of_names(
+    source: AgentSpec, piece: Piece, target: AgentSpec, *, is_searched: bool
+) -> TranslatedPiece:
+    """Translate a plain text that covers every tool with it in its name."""
+    text = piece.text
+    is_known = text in source.vocabulary.canonical or text in source.tools
+    names = _names_of_matching(source, compile_matcher(text, "expression"), target)
+    if not names and not is_known:
+        if text in source.foreign_tools or not is_searched:
+            return _translate_name(source, text, target)
+        # A tool of the user's own, or a part of the name of one.
         names = (text,)
+    check = not is_known and (is_searched or _may_cover_mcp_tools(source, piece))
     if not names and not check:
-        reason = _why_missing(source, text, target)
-        if is_costly:
-            reason = explain_cost(matcher)
-        return TranslatedPiece(missing=((text, reason),))
+        return TranslatedPiece(missing=((text, _why_missing(source, text, target)),))
     wider: Reasons = ()
-    if is_name and is_searched and is_whole:
+    if is_searched and piece.start and piece.end:
         reason = f"{source.title} itself searches for it anywhere in a tool's name"
         wider = ((text, reason),)
     return TranslatedPiece(names=names, check=check, wider=wider)
+
+
+def _translate_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> TranslatedPiece:
+    """Translate a regular expression to the names of the tools that it matches."""
+    text = piece.text
+    is_whole = piece.start and piece.end
+    matcher = compile_matcher(f"^(?:{text})$" if is_whole else text, "expression")
+    if not all(matcher.is_evaluated(name) for name in source.vocabulary.canonical):
+        return TranslatedPiece(missing=((text, explain_cost(matcher)),))
+    names = _names_of_matching(source, matcher, target)
+    is_rule = _PERMISSION_RULE.match(text) is not None
+    matches_no_name = is_rule or _NOT_IN_NAMES.search(text) is not None
+    is_usable = matcher.problem is None and not matches_no_name
+    check = is_usable and _may_cover_mcp_tools(source, piece)
+    if not names and not check:
+        return TranslatedPiece(missing=((text, _why_missing(source, text, target)),))
+    return TranslatedPiece(names=names, check=check)
+
+
+def _names_of_matching(source: AgentSpec, matcher: Matcher, target: AgentSpec) -> tuple[str, ...]:
+    """Return the target's names of the tools of the source that a matcher covers.
+
+    If the newest name of no tool matches, those with any such name count.
+    """
+    rows = source.vocabulary.tools.items()
+    tools = [tool for tool, row in rows if matcher.matches(row.names[0])]
+    if not tools:
+        tools = [tool for tool, row in rows if any(map(matcher.matches, row.names))]
+    return tuple(_tool_names(target, tools))
+
+
+def _may_cover_mcp_tools(source: AgentSpec, piece: Piece) -> bool:
+    """Return whether a piece may match the name of a tool of an MCP server."""
+    prefix, _ = mcp_name_parts(source)
+    first, quantifier = piece.text[:1], piece.text[1:2]
+    begins_with_letter = piece.start and first.isalnum() and quantifier not in ("?", "*", "{")
+    return not (prefix and begins_with_letter and not prefix.startswith(first))
 
 
 def _translate_name(source: AgentSpec, name: str, target: AgentSpec) -> TranslatedPiece:
