@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 import pytest
 
@@ -708,6 +709,18 @@ def test_a_script_in_the_directory_of_the_shell_is_not_missing(project, check, d
     write_settings(project, hooks(f"{directory}/.claude/hooks/guard.sh"))
 
     assert "missing-script" not in check()[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["it's.sh", "a`b.sh", "a$b.sh", "R&D/guard.sh", "a,b.sh", "a=b.sh"]
+)
+def test_a_part_of_the_name_of_a_script_is_no_script(project, check, name):
+    path = script(project, name, "#!/bin/sh\nexit 0\n")
+    write_settings(project, hooks(f"sh {shlex.quote(str(path))}"))
+
+    assert "missing-script" not in check()[1]
+    path.unlink()
+    assert "missing-script" in check()[1]
 
 
 def test_a_bare_program_that_is_missing_is_reported_once(project, check):

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import py_compile
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -96,6 +97,36 @@ def test_a_hook_whose_file_changed_does_not_run_however_the_file_is_named(world,
 
     assert decide(engine).results[0].status == "withheld"
     assert decide(load(world, store)).results[0].status == "withheld"
+    assert not ran_evil(world)
+
+
+ODD_NAMES = ["it's.sh", 'a"b.sh', "a$b.sh", "a`b.sh", "a,b", "a;b.sh", "R&D.sh", "(a).sh", "$"]
+
+
+QUOTES = {
+    "single": shlex.quote,
+    "double": lambda path: '"' + re.sub(r'([$`"\\])', r"\\\1", path) + '"',
+    "none": lambda path: re.sub(r"([^\w./])", r"\\\1", path),
+}
+
+
+@pytest.mark.parametrize("quote", QUOTES.values(), ids=QUOTES)
+@pytest.mark.parametrize("starts_it", ["the command", "a script"])
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_a_file_is_bound_whatever_characters_its_name_has(world, store, name, starts_it, quote):
+    script = world.write(world.project / "lib" / name, GUARD)
+    command = f"sh {quote(f'lib/{name}')}"
+    if starts_it == "a script":
+        world.write(world.project / HOOKS / "outer.sh", f". {quote(f'./lib/{name}')}\n")
+        command = f"sh {HOOKS}/outer.sh"
+    configure(world, command)
+    trust(world, store)
+    engine = load(world, store)
+    assert decide(engine).results[0].status != "withheld"
+
+    world.write(script, EVIL)
+
+    assert decide(engine).results[0].status == "withheld"
     assert not ran_evil(world)
 
 

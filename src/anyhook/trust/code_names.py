@@ -24,6 +24,7 @@ SEARCH_MODULES = frozenset(
 )
 """Modules with which Python programs change where modules are looked for, or start others."""
 _NAME = expression(r"[\w@+~.%-]+")
+_WITHOUT_QUOTES = str.maketrans("", "", "\\'\"")
 _ANY_VARIABLE = expression(r"\$\w+|\$\{[^{}]*\}")
 _VAGUE = expression(r"[$`*?\[{]|%[sd]")
 _DIRECTORY_OF_VAGUE = expression(r"((?:[\w@+~.-]+/)*[\w@+~.-]+)/[^/\s]*[$`*?\[{%][^/\s]*\Z")
@@ -46,6 +47,11 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(names)
 
 
+def is_plain(name: str) -> bool:
+    """Return whether `names_in` finds the name of a file as a whole: `guard.py`, not `it's.py`."""
+    return _NAME.fullmatch(name) is not None
+
+
 def is_vague(text: str) -> bool:
     """Return whether a word holds an expansion or a pattern."""
     return _VAGUE.search(text) is not None
@@ -65,7 +71,7 @@ class Computed(NamedTuple):
     def names_any(self, matched: Iterable[str]) -> bool:
         """Return whether the statement names one of some files."""
         for name in matched:
-            pieces = names_in(name) if " " in name else {name}
+            pieces = {name} if is_plain(name) else names_in(name)
             if pieces <= self.names:
                 return True
         return False
@@ -111,17 +117,18 @@ class CodeText:
         return bool(self.searched) or not SEARCH_MODULES.isdisjoint(self.imported | self.loaded)
 
     def names_file(self, name: str) -> bool:
-        """Return whether the text holds a name; one with blanks also with escapes."""
-        if " " not in name:
+        """Return whether the text holds a name; one with blanks or quotes also with escapes."""
+        if is_plain(name):
             return name in self.names
         # The pieces are compared first, because searching a long text takes time.
         if not names_in(name) <= self.names:
             return False
-        return name in self.text or name.replace(" ", "\\ ") in self.text
+        # `it\'s.sh`, 'it'"'"'s.sh'
+        return name.translate(_WITHOUT_QUOTES) in self.text.translate(_WITHOUT_QUOTES)
 
     def loads_file(self, name: str) -> bool:
         """Return whether a statement that loads holds a name."""
-        if " " not in name:
+        if is_plain(name):
             return name in self.loaded or name in self.imported
         return self.names_file(name) and names_in(name) <= self.loaded
 

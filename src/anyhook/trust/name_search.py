@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyhook.model.record import Record
-from anyhook.trust.code_names import names_in
+from anyhook.trust.code_names import is_plain, names_in
 from anyhook.trust.code_text import read_code
 from anyhook.trust.languages import (
     CODE_SUFFIXES,
@@ -55,14 +55,14 @@ class Listing(Record, kw_only=False):
 
     Attributes:
         by_stem: The files, by their names up to the first dot.
-        spaced: Names of files and directories that hold blanks.
+        composite: Names of files and directories that texts do not hold as one name (`is_plain`).
         is_truncated: Whether there are more.
     """
 
     directories: frozenset[str]
     files: frozenset[str]
     by_stem: Mapping[str, list[str]]
-    spaced: frozenset[str]
+    composite: frozenset[str]
     is_truncated: bool
 
 
@@ -131,8 +131,8 @@ def _list(directory: str) -> Listing:
         pass
     for name in files:
         by_stem.setdefault(name.partition(".")[0], []).append(name)
-    spaced = frozenset(name for name in directories | files if " " in name)
-    return Listing(frozenset(directories), frozenset(files), by_stem, spaced, is_truncated)
+    composite = frozenset([name for name in directories | files if not is_plain(name)])
+    return Listing(frozenset(directories), frozenset(files), by_stem, composite, is_truncated)
 
 
 class NameSearch:
@@ -241,9 +241,9 @@ class NameSearch:
         return listing
 
     def _names_in(self, listing: Listing) -> AbstractSet[str]:
-        """Return the names that the text holds, with those of a directory that hold blanks."""
-        spaced = set(filter(self.code.names_file, listing.spaced))
-        return self.code.names | spaced if spaced else self.code.names
+        """Return the names that the text holds, with the composite ones of a directory."""
+        composite = set(filter(self.code.names_file, listing.composite))
+        return self.code.names | composite if composite else self.code.names
 
     def _candidates(self, directory: str, listing: Listing) -> set[str]:
         """Return the files of a directory whose names the text may mean."""

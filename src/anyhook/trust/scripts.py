@@ -20,16 +20,19 @@ from anyhook.expressions import expression
 from anyhook.model.record import Record
 from anyhook.shell.programs import PACKAGE_RUNNERS, TASK_RUNNERS
 from anyhook.trust.languages import PROJECT_FILES
+from anyhook.trust.scope import TrustScope
 from anyhook.trust.trees import is_script
 from anyhook.trust.words import (
     CHANGES_DIRECTORY,
     LITERAL_DOLLAR,
     MAX_WORDS,
+    QUOTED_DOLLAR,
     SEPARATORS,
     VARIABLE,
     command_words,
     expand_variables,
     is_too_long,
+    pieces_of,
     words_in_context,
 )
 
@@ -39,7 +42,9 @@ if TYPE_CHECKING:
     from anyhook.model.definitions import HandlerSpec
 
 
-_SCRIPT_NAME = expression(r"[\w./~${}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)")
+_SCRIPT_NAME = expression(
+    rf"[\w./~${LITERAL_DOLLAR}{{}}-]+\.(?:sh|bash|zsh|py|js|mjs|cjs|ts|rb|pl|ps1|php|lua)"
+)
 _PROGRAM = expression(r"[\w./~@+${}-]+")
 _PATTERN = expression(r"[*?\[]")
 _NEEDS_SHELL = expression(r"\$\(|`|\$\{?\w|\$'|\$\Z|~[+-]|\[\[:|\{[^{},]*\.\.")
@@ -112,11 +117,11 @@ def command_files(
     directories: dict[str, None] = dict.fromkeys(search.bases[1:])
     looked_at: dict[str, None] = {}
     candidates = list(search.candidates())
-    # Words with blanks that name files were also split: their pieces are not missing files.
+    # A name of a file with separators was also split: its pieces are not missing files.
     pieces: set[str] = set()
     for word, path in candidates:
-        if " " in word and scope.mode_of(path):
-            pieces.update(word.split())
+        if SEPARATORS.search(word) and scope.mode_of(path):
+            pieces.update(pieces_of(word))
     for word, path in candidates:
         looked_at[path] = None
         mode = scope.mode_of(path)
@@ -147,9 +152,9 @@ def _names_file(word: str, path: str, scope: TrustScope, *, exists: bool) -> boo
     if exists:
         return _SCRIPT_NAME.fullmatch(word) is not None or scope.contains(path)
     # A file that does not exist yet is bound too, so that its appearance is a change.
-    if "/" not in word or _has_braces(word) or SEPARATORS.search(VARIABLE.sub("", word)):
+    if "/" not in word or _has_braces(word) or QUOTED_DOLLAR in word:
         return False
-    return scope.contains(path)
+    return not SEPARATORS.search(VARIABLE.sub("", word)) and scope.contains(path)
 
 
 def named_files(handler: HandlerSpec, project: Path, variables: Mapping[str, str]) -> list[Path]:
@@ -170,10 +175,10 @@ def missing_scripts(
             existing.add(word)
         elif _SCRIPT_NAME.fullmatch(word) and not _has_braces(word):
             missing.setdefault(word, path)
-    # A path with blanks was also split: its pieces are not missing.
-    excused = set(existing)
+    # A path with separators was also split: its pieces are not missing.
+    excused: set[str] = set()
     for word in existing:
-        excused.update(word.split())
+        excused.update(pieces_of(word))
     # Only the shell knows where these are; quotes inside of a text split off their ends.
     unresolved = [word for word, text, _previous in search.context if "$" in text]
     scripts: list[Path] = []
@@ -320,7 +325,14 @@ class _PathSearch:
         """Return the paths that a word may mean in some directories."""
         if not text or len(text) > MAX_WORD_LENGTH or "$" in text or not _can_be_path(text):
             return []
-        text = text.replace(LITERAL_DOLLAR, "$")
+        plain = text.replace(LITERAL_DOLLAR, "$").replace(QUOTED_DOLLAR, "$")
+        paths = self._paths_of_text(plain, bases)
+        if plain != text:
+            # The name of a file may hold the characters that stand for it.
+            paths += self._paths_of_text(text, bases)
+        return paths
+
+    def _paths_of_text(self, text: str, bases: Iterable[str]) -> list[str]:
         text = os.path.expanduser(text)
         is_absolute = text.startswith(("/", "~"))
         # The longest known directory in front is not a pattern, whatever its name holds.
@@ -400,51 +412,3 @@ def _resolve(word: str, base: str) -> str | None:
 
 
 # -- where the files are that the author of a project can change
-
-
-class TrustScope:
-    """The project, and the directory `start` outside of it in which a command runs.
-
-    Modes of files are kept in `modes`, which commands that are looked up at the same time share.
-    """
-
-    def __init__(
-        self, project: Path, start: Path | None, modes: dict[str, int] | None = None
-    ) -> None:
-        self._modes = {} if modes is None else modes
-        self.project = str(project)
-        self._real_project = os.path.realpath(project)
-        is_outside = start is not None and not start.is_relative_to(project)
-        self._start = str(start) if is_outside else None
-
-    def contains(self, path: str) -> bool:
-        """Return whether a path, or what it links to, is inside."""
-        if _is_inside(path, self.project):
-            return True
-        if self._start is not None and _is_inside(path, self._start):
-            return True
-        try:
-            real_path = os.path.realpath(path)
-        except OSError:  # a link of another user, like /proc/1/root
-            return False
-        return _is_inside(real_path, self._real_project)
-
-    def is_inner_directory(self, path: str) -> bool:
-        """Return whether a path is a directory in the project, and not the project itself."""
-        is_below = path != self.project and _is_inside(path, self.project)
-        return is_below and stat.S_ISDIR(self.mode_of(path))
-
-    def mode_of(self, path: str) -> int:
-        """Return the mode of a file; 0 if there is none."""
-        mode = self._modes.get(path)
-        if mode is None:
-            try:
-                mode = os.stat(path).st_mode
-            except (OSError, ValueError):
-                mode = 0
-            self._modes[path] = mode
-        return mode
-
-
-def _is_inside(path: str, directory: str) -> bool:
-    return path == directory or path.startswith(f"{directory.rstrip('/')}/")

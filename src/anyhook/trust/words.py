@@ -33,7 +33,9 @@ MAX_ALTERNATIVES = 64
 VARIABLE = expression(r"\$(?:\{(?P<braced>\w+)(?::?-(?P<default>[^}$]*))?\}|(?P<bare>\w+))")
 SEPARATORS = expression(r"[\s;|&<>()\"'`,=:]+")
 LITERAL_DOLLAR = "\ue000"
-"""Stands for a `$` in the value of a variable, which the shell does not expand again."""
+"""Stands for a `$` that the shell does not expand: of the value of a variable, or in quotes."""
+QUOTED_DOLLAR = "\ue001"
+"""The same in a text that may be a command line itself, in which it may expand a variable."""
 CHANGES_DIRECTORY = frozenset({"cd", "pushd", "-C", "--directory", "--prefix", "--chdir", "--cwd"})
 _PWD = expression(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`")
 _CWD = expression(r"\$\(\s*pwd\s*\)|`\s*pwd\s*`|\$PWD\b|\$\{PWD\}|~\+(?=/|\Z)")
@@ -42,6 +44,8 @@ REPOSITORY = "ANYHOOK_REPOSITORY"
 _REPOSITORY = expression(
     r"\$\(\s*git rev-parse --show-toplevel(?: 2> ?/dev/null)?(?: \|\| pwd)?\s*\)"
 )
+_QUOTED = expression(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
+_ESCAPED = expression(r"\\(.)", re.DOTALL)
 _OPERATORS = frozenset("();<>|&\n")
 _BRACES = expression(r"(?P<before>[^{}]*)\{(?P<inside>[^{}]*)\}(?P<after>.*)", re.DOTALL)
 
@@ -73,6 +77,16 @@ def command_words(handler: HandlerSpec) -> tuple[str, ...]:
     return _split(handler.command or "", handler.argv or (), tuple(handler.env.values()))
 
 
+def pieces_of(word: str) -> list[str]:
+    """Return the parts of a word that `command_words` also takes for words, with the word itself.
+
+    Quotes, commas and other separators in the name of a file make such parts.
+    """
+    pieces: list[str] = []
+    _add_word(word, pieces, MAX_DEPTH)
+    return pieces
+
+
 def name_directories(line: str) -> str:
     """Write variables where a command line asks for the top of the repository, or where it is."""
     return _PWD.sub("${PWD}", _REPOSITORY.sub(f"${{{REPOSITORY}}}", line))
@@ -80,13 +94,24 @@ def name_directories(line: str) -> str:
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
+    # In double quotes `shlex` keeps the backslash of an escaped backquote, and shells do not.
+    line = name_directories(command).replace("\\`", "`")
     outer = launched_words(argv)
     previous = ""
-    for token in launched_words(split_tokens(name_directories(command))):
+    for token in launched_words(split_tokens(line)):
         # A file that the command writes does not count; if it also runs it, it is named again.
         if not previous.startswith(">"):
             outer.append(token)
         previous = token
+    # A quoted `$` may be that of the name of a file, or of a variable in a quoted command line.
+    for token in launched_words(split_tokens(_with_literal_dollars(line))):
+        if LITERAL_DOLLAR in token:
+            if previous in CHANGES_DIRECTORY:
+                outer.append(previous)
+            is_line = SEPARATORS.search(token) is not None
+            outer.append(token.replace(LITERAL_DOLLAR, QUOTED_DOLLAR) if is_line else token)
+        previous = token
+    outer += [word.replace("$", QUOTED_DOLLAR) for word in argv if "$" in word]
     outer += env
     seen: set[str] = set()
     words: list[str] = []
@@ -102,6 +127,20 @@ def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[s
         seen.update(inner)
         words += inner[: 2 * MAX_WORDS]
     return tuple(words)
+
+
+def _with_literal_dollars(line: str) -> str:
+    """Return a command line with each `$` as `LITERAL_DOLLAR` that the shell does not expand."""
+
+    def unescape(match: re.Match[str]) -> str:
+        return LITERAL_DOLLAR if match[1] == "$" else match[0]
+
+    def replace(match: re.Match[str]) -> str:
+        if match[0].startswith("'"):
+            return match[0].replace("$", LITERAL_DOLLAR)
+        return _ESCAPED.sub(unescape, match[0])
+
+    return _QUOTED.sub(replace, line)
 
 
 def _add_word(word: str, words: list[str], depth: int) -> None:
