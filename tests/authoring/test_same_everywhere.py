@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 import pytest
 
 from anyhook import BeforeTool, SyncEngine, ask, deny
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.output import decode_reply
 from anyhook.authoring import stop
+from anyhook.model.definitions import HandlerSpec, HookDefinition
+from anyhook.model.diagnostics import Place
+from anyhook.model.layers import Layer
 from anyhook.testing import make_payload, run_hook
+from tests.tables import fast_for
 
 HEADER = """
 from anyhook.authoring import Hooks, ask, context, deny, stop
@@ -110,6 +117,34 @@ def test_a_file_decides_the_same_in_an_engine_as_in_a_test_and_as_a_command(
     assert decision.denied
     assert decision.reason in {"rm", "first"}
     assert (command.answer.outcome == "deny" or command.answer.stop) is decision.denied
+
+
+ASKS = """
+@hooks.before_tool("shell")
+def guard(event):
+    return ask("really?")
+"""
+
+
+@pytest.mark.parametrize("agent", fast_for(CODING_AGENTS, "codex", "claude"))
+def test_a_command_knows_the_agent_of_an_engine_that_sends_it_an_event(hook_file, load, agent):
+    # The event of a host has no transcript, by whose path the agents are told apart.
+    engine = load(agent)
+    path = hook_file(ASKS)
+    engine.engine.define(define_command(f"{shlex.quote(sys.executable)} {shlex.quote(str(path))}"))
+
+    decision = engine.dispatch(call_of(engine))
+
+    expected = run_hook(path, "before_tool", agent=agent, tool="shell", input={"command": "ls"})
+    assert decision.outcome in ("ask", "deny")
+    assert decision.outcome == expected.answer.outcome
+
+
+def define_command(command):
+    """Return a definition of a command on calls of tools."""
+    place = Place("<test>")
+    handler = HandlerSpec("command", Layer.RUNTIME, place, command=command)
+    return HookDefinition("before_tool", Layer.RUNTIME, place, None, False, (handler,))
 
 
 @pytest.mark.parametrize(("agent", "rules"), RULES)

@@ -35,6 +35,8 @@ AGENTS: Mapping[str, AgentEntry] = {
 }
 """Name to entry. A payload that could be of several agents is attributed to the first one."""
 
+AGENT_VARIABLE = "ANYHOOK_AGENT"
+"""Variable with which an engine tells its commands the name of the agent whose hooks they are."""
 CODING_AGENTS = tuple(name for name, entry in AGENTS.items() if entry.is_program)
 """The agents that are programs, which `generic` is not."""
 
@@ -63,8 +65,8 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     """Return the name of the agent that sent a payload.
 
     The payload decides: its event, its members, the path of its transcript, its tool. Between
-    agents whose payloads are alike the environment decides. It is `None` if that cannot be
-    determined.
+    agents whose payloads are alike the environment decides: what an engine says, then the variables
+    of the agents. It is `None` if that cannot be determined.
     """
     candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
     # The marks are looked for one after another, as long as several agents are left. A mark that no
@@ -78,6 +80,9 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
             candidates = marked
     # An event without a proper name can be of any agent.
     possible = candidates or list(AGENTS.values())
+    named = environ.get(AGENT_VARIABLE)
+    if named in [entry.name for entry in possible]:
+        return named
     variables = environ.keys()
     in_environment = [entry for entry in possible if not variables.isdisjoint(entry.variables)]
     if in_environment:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from anyhook.agents import AGENT_VARIABLE
 from anyhook.agents.payloads import encode_event
 from anyhook.agents.translate import translate_event
 from anyhook.handlers.environment import sanitize_env
@@ -142,6 +143,7 @@ class HookContext(Record):
         if "root" in sources.values():
             values["root"] = str(find_root(self.project_dir))
         variables = {**self.inherits.of(layer), **self.session_variables}
+        variables[AGENT_VARIABLE] = self.agent.name
         for name, source in sources.items():
             if source != HOOK_DIR:
                 variables[name] = values.get(source, source.removeprefix("="))
