@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.checks.hook import CheckedHook
-    from anyhook.shell.parser import Word
 
 ZERO, TWO, OTHER = "0", "2", "other"
 """Exit codes as far as they count here."""
@@ -198,7 +197,9 @@ class LineCodes:
                 skipped = codes & {ZERO}
             runs = condition not in {"&&", "||"} or codes != skipped
             if runs:
-                result = self._pipeline(pipeline, codes)
+                result = self._element(pipeline.elements[-1], codes)
+                if len(pipeline.elements) > 1:  # each part runs in a shell of its own
+                    result = _Result(result.going_on | result.ended)
                 going_on = result.going_on
                 if pipeline.is_negated:
                     going_on = frozenset(OTHER if code == ZERO else ZERO for code in going_on)
@@ -210,13 +211,6 @@ class LineCodes:
             if not codes:
                 break
         return _Result(codes, ended)
-
-    def _pipeline(self, pipeline: Pipeline, before: frozenset[str]) -> _Result:
-        result = self._element(pipeline.elements[-1], before)
-        if len(pipeline.elements) == 1:
-            return result
-        # Each part of a pipeline runs in a shell of its own.
-        return _Result(result.going_on | result.ended)
 
     def _element(self, element: Element, before: frozenset[str]) -> _Result:
         match element.kind:
@@ -339,15 +333,14 @@ def elements_of(block: Block, *, with_functions: bool = True) -> Iterator[Elemen
 
 def _source(element: Element) -> str:
     """Return the text of a command, with what substitutions run replaced."""
-    return " ".join([_without_substitutions(word) for word in element.words])
-
-
-def _without_substitutions(word: Word) -> str:
-    source = word.source or word.text
-    for start, end in reversed(word.expansions):
-        if any(mark in source[start:end] for mark in ("$(", "`", "<(", ">(")):
-            source = source[:start] + "$_" + source[end:]
-    return source
+    parts: list[str] = []
+    for word in element.words:
+        part = word.source or word.text
+        for start, end in reversed(word.expansions):
+            if any(mark in part[start:end] for mark in ("$(", "`", "<(", ">(")):
+                part = part[:start] + "$_" + part[end:]
+        parts.append(part)
+    return " ".join(parts)
 
 
 def _code(text: str) -> str:

@@ -262,26 +262,22 @@ def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
 def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
     checks: dict[Check, None] = {}  # settings of several agents may have the same hook
     for engine in diagnosis.engines:
-        checks.update(dict.fromkeys(_hooks_of(diagnosis, engine)))
+        for _, handler in each_handler(engine.definitions):
+            if handler.kind != "command":
+                continue
+            try:
+                named = files_of(engine, handler)
+            except (OSError, ValueError):
+                continue
+            line = handler.command_line
+            # Hook files that are written with `anyhook.authoring`.
+            files = [file for file in named if is_portable(line, [file])]
+            if files:
+                checks[_check_hook(diagnosis, engine, handler, files[0])] = None
     yield from checks
     if not checks:
         says = f"no settings of {show_path(str(diagnosis.project))} run a hook file"
         yield Check("hooks", FINE, says, "write one and wire it in: anyhook init")
-
-
-def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
-    for _, handler in each_handler(engine.definitions):
-        if handler.kind != "command":
-            continue
-        try:
-            named = files_of(engine, handler)
-        except (OSError, ValueError):
-            continue
-        line = handler.command_line
-        # Hook files that are written with `anyhook.authoring`.
-        files = [file for file in named if is_portable(line, [file])]
-        if files:
-            yield _check_hook(diagnosis, engine, handler, files[0])
 
 
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:

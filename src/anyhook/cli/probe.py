@@ -290,25 +290,25 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
 
 
 def _report_json(project: Path, reports: list[AgentReport], *, failed: bool) -> dict[str, Any]:
+    agents = []
+    for report in reports:
+        agent = {
+            "agent": report.name,
+            "installed": not report.missing,
+            "missing": report.missing or None,
+            "program": report.program or None,
+            "version": report.version or None,
+            "rules": report.rules or None,
+            "seconds": round(report.seconds, 3),
+            **members(report, "calls", "problems", "notes"),
+            "hooks": [_hook_json(hook) for hook in report.hooks],
+        }
+        agents.append(agent)
     return {
         "ok": not failed,
         "project": project,
         "reachable": sandbox_limits(),
-        "agents": [_agent_json(report) for report in reports],
-    }
-
-
-def _agent_json(report: AgentReport) -> dict[str, Any]:
-    return {
-        "agent": report.name,
-        "installed": not report.missing,
-        "missing": report.missing or None,
-        "program": report.program or None,
-        "version": report.version or None,
-        "rules": report.rules or None,
-        "seconds": round(report.seconds, 3),
-        **members(report, "calls", "problems", "notes"),
-        "hooks": [_hook_json(hook) for hook in report.hooks],
+        "agents": agents,
     }
 
 

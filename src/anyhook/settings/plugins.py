@@ -44,9 +44,9 @@ def find_plugin_sources(
                 continue
             path = row.get("projectPath")
             # Without a path it is installed for all projects.
-            is_local = isinstance(path, str)
-            if is_local and Path(path) != location.project:
+            if isinstance(path, str) and Path(path) != location.project:
                 continue
+            is_local = isinstance(path, str)
             layer = _plugin_layer(agent, spec, files, name, is_local=is_local)
             if layer is not None:
                 root = Path(row["installPath"])

@@ -81,7 +81,19 @@ def remove(document: TomlDocument, path: JsonPath) -> str:
     """Return the text without the item or member at a path."""
     span = document.spans.get(path)
     if span is not None and span.has_header:
-        return _cut_sections(document, path)
+        # The lines of the table and of those in it; comments around them stay.
+        text = document.text
+        for section in reversed(document.sections):
+            if section.path[: len(path)] != path:
+                continue
+            start = text.rfind("\n", 0, section.start) + 1
+            before, after = text[:start], text[_end_of_line(text, section.end) :]
+            if not before.strip() or before.endswith(("\n\n", "\r\n\r\n")):
+                after = after.lstrip("\r\n")
+            if not after:
+                before = before.rstrip("\r\n") + ("\n" if before.strip() else "")
+            text = before + after
+        return text
 
     def delete(root: Any) -> None:
         for step in path[:-1]:
@@ -213,22 +225,6 @@ def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
         else:
             lines.append(f"{tomlkit.key(key).as_string()} = {_inline(member).as_string()}")
     return lines + nested
-
-
-def _cut_sections(document: TomlDocument, path: JsonPath) -> str:
-    """Return the text without the lines of a table; comments around them stay."""
-    text = document.text
-    for section in reversed(document.sections):
-        if section.path[: len(path)] != path:
-            continue
-        start = text.rfind("\n", 0, section.start) + 1
-        before, after = text[:start], text[_end_of_line(text, section.end) :]
-        if not before.strip() or before.endswith(("\n\n", "\r\n\r\n")):
-            after = after.lstrip("\r\n")
-        if not after:
-            before = before.rstrip("\r\n") + ("\n" if before.strip() else "")
-        text = before + after
-    return text
 
 
 def _end_of_line(text: str, offset: int) -> int:
