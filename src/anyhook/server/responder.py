@@ -165,7 +165,16 @@ class Responder:
             EngineClosedError: After `close`.
         """
         await self._reload_changed_files()
-        engine = self._find_engine(payload)
+        # Without an environment: this one is the server's, not the agent's.
+        name = self._agent_name or recognize(payload, {})
+        if name is None:
+            event_keys = {get_agent(name).event_key for name in self.engines}
+            keys = " or ".join(sorted(filter(None, event_keys)))  # Copilot CLI sends no name
+            raise EventError(
+                f"the agent that sent this event cannot be recognized: {keys} must name an event "
+                f"of {', '.join(self.engines)}; start a server for one agent with --agent"
+            )
+        engine = self.engines[name]
         event, problems = engine.decode(payload)
         spec = engine.agent.by_canonical.get(event.name)
         if spec is None:
@@ -192,18 +201,6 @@ class Responder:
             return dump_json(reply)
         except (TypeError, ValueError, RecursionError):
             return dump_json(repair(reply))
-
-    def _find_engine(self, payload: Mapping[str, Any]) -> Engine:
-        # Without an environment: this one is the server's, not the agent's.
-        name = self._agent_name or recognize(payload, {})
-        if name is None:
-            event_keys = {get_agent(name).event_key for name in self.engines}
-            keys = " or ".join(sorted(filter(None, event_keys)))  # Copilot CLI sends no name
-            raise EventError(
-                f"the agent that sent this event cannot be recognized: {keys} must name an event "
-                f"of {', '.join(self.engines)}; start a server for one agent with --agent"
-            )
-        return self.engines[name]
 
     async def _reload_changed_files(self) -> None:
         if not any(file.has_changed() for file in self._files):

@@ -35,17 +35,39 @@ def storable(value: Any) -> Any:
 
 def insert_items(document: TomlDocument, path: JsonPath, values: Sequence[Any]) -> str:
     """Return the text with values at the end of the list at a path, which may be missing."""
-    if all(isinstance(value, dict) for value in values) and not _is_inline(document, path):
-        return _insert_tables(document, path, values)
+    if _is_inline(document, path) or not all(isinstance(value, dict) for value in values):
 
-    def append(root: Any) -> None:
-        parent = _container(root, path[:-1])
-        if path[-1] not in parent:
-            parent[path[-1]] = _inline([])
-        for value in values:
-            parent[path[-1]].append(_inline(value))
+        def append(root: Any) -> None:
+            parent = _container(root, path[:-1])
+            if path[-1] not in parent:
+                parent[path[-1]] = _inline([])
+            for value in values:
+                parent[path[-1]].append(_inline(value))
 
-    return _change(document, append)
+        return _change(document, append)
+    # Each value becomes a table with a header.
+    text = document.text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    keys = [step for step in path if isinstance(step, str)]
+    blocks = [newline.join(table_lines(keys, value)) + newline for value in values]
+    at = len(text)
+    # A nested list must follow its table, before the next table of that list begins.
+    anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
+    for anchor in anchors:
+        if anchor in document.spans:
+            # After the last member of the table, or of the list of tables.
+            spans = document.spans.items()
+            end = max(span.end for key, span in spans if key[: len(anchor)] == anchor)
+            at = _end_of_line(text, end)
+            break
+    before, after = text[:at], text[at:]
+    separator = newline if before and not before.endswith("\n") else ""
+    if before.strip():
+        separator += newline
+    block = newline.join(blocks)
+    if after and not after.startswith(("\n", "\r")):
+        block += newline
+    return before + separator + block + after
 
 
 def insert_member(document: TomlDocument, path: JsonPath, value: Any) -> str:
@@ -184,32 +206,6 @@ def _is_inline(document: TomlDocument, path: JsonPath) -> bool:
         if span is not None:
             return not span.has_header
     return False
-
-
-def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict[str, Any]]) -> str:
-    """Return the text with tables at the end of the list at a path."""
-    text = document.text
-    newline = "\r\n" if "\r\n" in text else "\n"
-    keys = [step for step in path if isinstance(step, str)]
-    blocks = [newline.join(table_lines(keys, value)) + newline for value in values]
-    at = len(text)
-    # A nested list must follow its table, before the next table of that list begins.
-    anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
-    for anchor in anchors:
-        if anchor in document.spans:
-            # After the last member of the table, or of the list of tables.
-            spans = document.spans.items()
-            end = max(span.end for key, span in spans if key[: len(anchor)] == anchor)
-            at = _end_of_line(text, end)
-            break
-    before, after = text[:at], text[at:]
-    separator = newline if before and not before.endswith("\n") else ""
-    if before.strip():
-        separator += newline
-    block = newline.join(blocks)
-    if after and not after.startswith(("\n", "\r")):
-        block += newline
-    return before + separator + block + after
 
 
 def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
