@@ -104,23 +104,21 @@ class HookLine:
         """Return whether what the script prints may get to the standard output of a block."""
         for pipeline in block:
             for element in pipeline.elements:
-                if self._has_reply_on_stdout(element, calls):
+                if element.kind == "function" or _sends_output_elsewhere(element, self.text):
+                    continue
+                if self.is_start(element):
+                    return True
+                blocks = list(element.blocks)
+                if not self._drops_substitutions(element):
+                    blocks += element.substitutions
+                calls_inside = calls
+                body = self.body_called_by(element)
+                if body is not None and element.words[0].text not in calls:
+                    calls_inside |= {element.words[0].text}
+                    blocks.append(body)
+                if any(self.has_reply_on_stdout(inner, calls_inside) for inner in blocks):
                     return True
         return False
-
-    def _has_reply_on_stdout(self, element: Element, calls: frozenset[str]) -> bool:
-        if element.kind == "function" or _sends_output_elsewhere(element, self.text):
-            return False
-        if self.is_start(element):
-            return True
-        blocks = list(element.blocks)
-        if not self._drops_substitutions(element):
-            blocks += element.substitutions
-        body = self.body_called_by(element)
-        if body is not None and element.words[0].text not in calls:
-            calls |= {element.words[0].text}
-            blocks.append(body)
-        return any(self.has_reply_on_stdout(inner, calls) for inner in blocks)
 
     def _drops_substitutions(self, element: Element) -> bool:
         """Return whether what substitutions print surely has no effect.

@@ -206,8 +206,17 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
         place = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
         if name == str(handler.place) or place.endswith(f"/{name}"):
             by_place.append(handler)
-        # A script of a command: its file name, or the end of its path.
-        words = _words(handler)
+        # A script of a command, also of one that `anyhook shim` runs: its file name, or the end of
+        # its path.
+        command = handler.command or ""
+        shim = unwrap(command)
+        if shim is not None:
+            is_shell_line = len(shim.command) == 1
+            command = shim.command[0] if is_shell_line else shlex.join(shim.command)
+        try:
+            words = [*shlex.split(command), *(handler.argv or ())]
+        except ValueError:
+            words = command.split()
         if "/" in name:
             is_script = any(word == tail or word.endswith(f"/{tail}") for word in words)
         else:
@@ -216,19 +225,6 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
         if is_script:
             by_script.append(handler)
     return by_identifier or by_label or by_place or by_script
-
-
-def _words(handler: HandlerSpec) -> list[str]:
-    """Return the words of a command, also of one that `anyhook shim` runs."""
-    command = handler.command or ""
-    shim = unwrap(command)
-    if shim is not None:
-        is_shell_line = len(shim.command) == 1
-        command = shim.command[0] if is_shell_line else shlex.join(shim.command)
-    try:
-        return [*shlex.split(command), *(handler.argv or ())]
-    except ValueError:
-        return command.split()
 
 
 # -- events that reach a hook
