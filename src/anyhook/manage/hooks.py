@@ -276,14 +276,15 @@ def reaching_fields(
         subjects = [*filter(None, [shell]), *tools_named, *tools, *words]
     for subject in islice(dict.fromkeys(subjects), MAX_SUBJECTS):
         plan = engine.plan_for(engine.rules, spec.canonical, subject)
-        if handler.identity in [planned.identity for planned in plan.handlers]:
-            if spec.subject == "tool_name":
-                canonical = vocabulary.tool(subject or "")
-                sample = SAMPLE_INPUTS.get(canonical, {})
-                if canonical == SAMPLE_TOOL:
-                    sample = SAMPLE_INPUT
-                return {"tool": subject, "input": vocabulary.arguments(canonical, sample)}
-            if spec.subject and subject:
-                return {spec.subject: subject}
-            return {}
+        if handler.identity not in [planned.identity for planned in plan.handlers]:
+            continue
+        if spec.subject == "tool_name":
+            canonical = vocabulary.tool(subject or "")
+            sample = SAMPLE_INPUTS.get(canonical, {})
+            if canonical == SAMPLE_TOOL:  # a command that is harmless
+                sample = SAMPLE_INPUT
+            return {"tool": subject, "input": vocabulary.arguments(canonical, sample)}
+        if spec.subject and subject:
+            return {spec.subject: subject}
+        return {}
     return None
