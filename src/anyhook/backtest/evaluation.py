@@ -149,29 +149,24 @@ def baseline_of(subject: BacktestSubject, against: str) -> Iterator[BacktestSubj
     path = Path(subject.path).resolve()
     directory = path if path.is_dir() else path.parent
     root = Path(_git(directory, "rev-parse", "--show-toplevel").decode().strip()).resolve()
-    with tempfile.TemporaryDirectory(prefix="anyhook-revision-") as copy:
-        _extract(root, revision, Path(copy))
-        inside = Path(copy) / path.relative_to(root)
-        if not inside.exists():
-            name = path.relative_to(root)
-            raise UsageError(f"there is no {name} in revision {revision!r}")
-        yield replace(subject, path=str(inside), title=f"{subject.title} at {revision}")
-
-
-def _extract(root: Path, revision: str, copy: Path) -> None:
-    """Write the files of a revision into a directory."""
     # A revision that begins with a dash would be an option.
     name = f"{revision}^{{commit}}"
     try:
-        commit = _git(root, "rev-parse", "--verify", "--end-of-options", name)
+        commit = _git(root, "rev-parse", "--verify", "--end-of-options", name).decode().strip()
     except UsageError:
         raise UsageError(f"{root} has no revision {revision!r}; see git log") from None
-    # Not `git archive`, which leaves out what the attribute `export-ignore` names. The index is a
-    # file of its own, so that the user's stays as it is.
-    with tempfile.TemporaryDirectory(prefix="anyhook-index-") as directory:
-        index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
-        _git(root, "read-tree", commit.decode().strip(), environ=index)
-        _git(root, "checkout-index", "--all", f"--prefix={copy}/", environ=index)
+    with tempfile.TemporaryDirectory(prefix="anyhook-revision-") as copy:
+        # Not `git archive`, which leaves out what the attribute `export-ignore` names. The index is
+        # a file of its own, so that the user's stays as it is.
+        with tempfile.TemporaryDirectory(prefix="anyhook-index-") as scratch:
+            index = {"GIT_INDEX_FILE": str(Path(scratch) / "index")}
+            _git(root, "read-tree", commit, environ=index)
+            _git(root, "checkout-index", "--all", f"--prefix={copy}/", environ=index)
+        inside = Path(copy) / path.relative_to(root)
+        if not inside.exists():
+            file = path.relative_to(root)
+            raise UsageError(f"there is no {file} in revision {revision!r}")
+        yield replace(subject, path=str(inside), title=f"{subject.title} at {revision}")
 
 
 def _git(directory: Path, *arguments: str, environ: Mapping[str, str] | None = None) -> bytes:

@@ -33,30 +33,25 @@ _ADVICE = 'event.runs("rm", options={"--recursive"}), event.deletes("src/**") an
 def command_texts(hook: CheckedHook, script: CheckedScript) -> Iterator[Diagnostic]:
     """Report a test on the text of a command, with what to write instead."""
     if script.language == "python":
-        for line, text in _python_tests(script.text):
-            message = f"{_PROBLEM}; {_suggestion(text)}"
-            yield hook.diagnose("command-text", message, script.place(line))
+        nodes = read_python(script.text).nodes
+        names = {
+            target.id
+            for node in nodes
+            if isinstance(node, ast.Assign) and _is_command(node.value, frozenset())
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in nodes:
+            searched = _searched_text(node, frozenset(names))
+            if searched is not None:
+                message = f"{_PROBLEM}; {_suggestion(searched)}"
+                line = getattr(node, "lineno", 1)
+                yield hook.diagnose("command-text", message, script.place(line))
     elif script.language == "shell" and script.path is not None:
         line = _shell_test(script.text)
         if line:
             message = f"{_PROBLEM}; write the guard in Python and ask {_ADVICE}"
             yield hook.diagnose("command-text", message, script.place(line))
-
-
-def _python_tests(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the line and the searched text of each test on the text of a command."""
-    nodes = read_python(text).nodes
-    names = {
-        target.id
-        for node in nodes
-        if isinstance(node, ast.Assign) and _is_command(node.value, frozenset())
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in nodes:
-        searched = _searched_text(node, frozenset(names))
-        if searched is not None:
-            yield getattr(node, "lineno", 1), searched
 
 
 def _searched_text(node: ast.AST, names: frozenset[str]) -> str | None:

@@ -104,7 +104,12 @@ def _mistakes(function: Function, answers: set[str]) -> Iterator[_Mistake]:
     if not takes_event:
         yield _Mistake(function.lineno, "it is called with the event alone; write one parameter")
     event = positional[0].arg if positional else ""
-    for node in _own_nodes(function):
+    # Functions and classes inside of it return their own values.
+    pending: list[ast.AST] = [*function.body]
+    while pending:
+        node = pending.pop(0)
+        if not isinstance(node, _SCOPES):
+            pending += ast.iter_child_nodes(node)
         match node:
             case ast.Yield() | ast.YieldFrom():
                 text = "with `yield` it is a generator, whose answer is ignored; return the answer"
@@ -118,16 +123,6 @@ def _mistakes(function: Function, answers: set[str]) -> Iterator[_Mistake]:
             case ast.Return(value=ast.Constant(value=value)) if value is not None:
                 text = f"it returns {value!r}, which is not an answer; return deny(…), or nothing"
                 yield _Mistake(node.lineno, text)
-
-
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
-    """Yield the nodes of a function but those of functions and classes inside of it."""
-    pending: list[ast.AST] = [*function.body]
-    while pending:
-        node = pending.pop(0)
-        yield node
-        if not isinstance(node, _SCOPES):
-            pending += ast.iter_child_nodes(node)
 
 
 def _answer(call: ast.Call, answers: set[str], event: str) -> str:

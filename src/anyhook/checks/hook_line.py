@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyhook.checks.hook import CheckedHook
-    from anyhook.shell.parser import Word
 
 ZERO, TWO, OTHER = "0", "2", "other"
 """Exit codes as far as they count here."""
@@ -105,23 +104,21 @@ class HookLine:
         """Return whether what the script prints may get to the standard output of a block."""
         for pipeline in block:
             for element in pipeline.elements:
-                if self._has_reply_on_stdout(element, calls):
+                if element.kind == "function" or _sends_output_elsewhere(element, self.text):
+                    continue
+                if self.is_start(element):
+                    return True
+                blocks = list(element.blocks)
+                if not self._drops_substitutions(element):
+                    blocks += element.substitutions
+                calls_inside = calls
+                body = self.body_called_by(element)
+                if body is not None and element.words[0].text not in calls:
+                    calls_inside |= {element.words[0].text}
+                    blocks.append(body)
+                if any(self.has_reply_on_stdout(inner, calls_inside) for inner in blocks):
                     return True
         return False
-
-    def _has_reply_on_stdout(self, element: Element, calls: frozenset[str]) -> bool:
-        if element.kind == "function" or _sends_output_elsewhere(element, self.text):
-            return False
-        if self.is_start(element):
-            return True
-        blocks = list(element.blocks)
-        if not self._drops_substitutions(element):
-            blocks += element.substitutions
-        body = self.body_called_by(element)
-        if body is not None and element.words[0].text not in calls:
-            calls |= {element.words[0].text}
-            blocks.append(body)
-        return any(self.has_reply_on_stdout(inner, calls) for inner in blocks)
 
     def _drops_substitutions(self, element: Element) -> bool:
         """Return whether what substitutions print surely has no effect.
@@ -198,7 +195,9 @@ class LineCodes:
                 skipped = codes & {ZERO}
             runs = condition not in {"&&", "||"} or codes != skipped
             if runs:
-                result = self._pipeline(pipeline, codes)
+                result = self._element(pipeline.elements[-1], codes)
+                if len(pipeline.elements) > 1:  # each part runs in a shell of its own
+                    result = _Result(result.going_on | result.ended)
                 going_on = result.going_on
                 if pipeline.is_negated:
                     going_on = frozenset(OTHER if code == ZERO else ZERO for code in going_on)
@@ -210,13 +209,6 @@ class LineCodes:
             if not codes:
                 break
         return _Result(codes, ended)
-
-    def _pipeline(self, pipeline: Pipeline, before: frozenset[str]) -> _Result:
-        result = self._element(pipeline.elements[-1], before)
-        if len(pipeline.elements) == 1:
-            return result
-        # Each part of a pipeline runs in a shell of its own.
-        return _Result(result.going_on | result.ended)
 
     def _element(self, element: Element, before: frozenset[str]) -> _Result:
         match element.kind:
@@ -339,15 +331,14 @@ def elements_of(block: Block, *, with_functions: bool = True) -> Iterator[Elemen
 
 def _source(element: Element) -> str:
     """Return the text of a command, with what substitutions run replaced."""
-    return " ".join([_without_substitutions(word) for word in element.words])
-
-
-def _without_substitutions(word: Word) -> str:
-    source = word.source or word.text
-    for start, end in reversed(word.expansions):
-        if any(mark in source[start:end] for mark in ("$(", "`", "<(", ">(")):
-            source = source[:start] + "$_" + source[end:]
-    return source
+    parts: list[str] = []
+    for word in element.words:
+        part = word.source or word.text
+        for start, end in reversed(word.expansions):
+            if any(mark in part[start:end] for mark in ("$(", "`", "<(", ">(")):
+                part = part[:start] + "$_" + part[end:]
+        parts.append(part)
+    return " ".join(parts)
 
 
 def _code(text: str) -> str:

@@ -97,20 +97,19 @@ class _Reader:
         calls = sorted(_calls_in(node), key=lambda call: (call.end_lineno, call.end_col_offset))
         statements: list[Statement] = []
         for call in calls:
-            statements += self._read_call(call)
+            name = ast.unparse(call.func)
+            if name in _EXITS:
+                statements.append(Exit(call.lineno, _exit_code(call.args)))
+            elif name in _PRINTS:
+                streams = [keyword.value for keyword in call.keywords if keyword.arg == "file"]
+                stream = ast.unparse(streams[0]) if streams else name.removesuffix(".write")
+                stream = "sys.stdout" if stream == "print" else stream
+                statements += self._read_print(call, stream)
+            elif name == "json.dump" and len(call.args) > 1:
+                statements += self._read_print(call, ast.unparse(call.args[1]))
+            else:
+                statements.append(ScriptCall(name))
         return statements
-
-    def _read_call(self, call: ast.Call) -> list[Statement]:
-        name = ast.unparse(call.func)
-        if name in _EXITS:
-            return [Exit(call.lineno, _exit_code(call.args))]
-        if name in _PRINTS:
-            streams = [keyword.value for keyword in call.keywords if keyword.arg == "file"]
-            stream = ast.unparse(streams[0]) if streams else name.removesuffix(".write")
-            return self._read_print(call, "sys.stdout" if stream == "print" else stream)
-        if name == "json.dump" and len(call.args) > 1:
-            return self._read_print(call, ast.unparse(call.args[1]))
-        return [ScriptCall(name)]
 
     def _read_print(self, call: ast.Call, stream: str) -> list[Statement]:
         # A file, or a variable that may hold one.

@@ -15,7 +15,7 @@ from anyhook.checks.script_facts import (
 )
 from anyhook.expressions import expression
 from anyhook.shell.parser import UnreadableError
-from anyhook.shell.structure import Block, Element, Pipeline, Redirection, parse_script
+from anyhook.shell.structure import Block, Element, Redirection, parse_script
 from anyhook.shell.wrappers import unwrap
 
 if TYPE_CHECKING:
@@ -61,30 +61,29 @@ class _Reader:
         statements: list[Statement] = []
         condition = ""
         for pipeline in block:
-            inner = self._read_pipeline(pipeline, target)
+            *feeding, last = pipeline.elements
+            if not feeding:
+                inner = self._read_element(last, target)
+            else:
+                inner = []
+                # Only standard error of the others is seen, and none of them ends the script.
+                for element in feeding:
+                    inner += _printed(self._read_element(element, _Target(is_hidden=True)))
+                keeps_json = tuple(word.text for word in last.words) in _KEEPS_JSON
+                source = last
+                if keeps_json and len(feeding) == 1:
+                    source = feeding[0]
+                inner += _printed(self._read_element(source, target))
             # The command behind `&&` and `||` may not run.
             if condition in {"&&", "||"}:
                 statements.append(Branch([inner, []]))
             else:
                 statements += inner
-            first, *others = pipeline.elements
             # `exec` without a program redirects the rest of the script.
-            if not others and [word.text for word in first.words] == ["exec"]:
-                target = _redirected(target, first.redirections)
+            if not feeding and [word.text for word in last.words] == ["exec"]:
+                target = _redirected(target, last.redirections)
             condition = pipeline.operator
         return statements
-
-    def _read_pipeline(self, pipeline: Pipeline, target: _Target) -> list[Statement]:
-        *feeding, last = pipeline.elements
-        statements: list[Statement] = []
-        if not feeding:
-            return self._read_element(last, target)
-        # Only standard error of the others is seen, and none of them ends the script.
-        for element in feeding:
-            statements += _printed(self._read_element(element, _Target(is_hidden=True)))
-        if tuple(word.text for word in last.words) in _KEEPS_JSON and len(feeding) == 1:
-            return [*statements, *_printed(self._read_element(feeding[0], target))]
-        return [*statements, *_printed(self._read_element(last, target))]
 
     def _read_element(self, element: Element, target: _Target) -> list[Statement]:
         target = _redirected(target, element.redirections)

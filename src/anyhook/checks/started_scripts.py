@@ -293,7 +293,13 @@ def _read(hook: CheckedHook, start: Start) -> StartedScript | None:
         text = read_user_file(path, SIZE_LIMIT).decode("utf-8")
     except (OSError, ValueError):
         return None
-    word = start.interpreter or _interpreter_of(hook, path, text)
+    word = start.interpreter
+    if word is None and text.startswith("#!"):
+        word = interpreter_in(text)
+    elif word is None and path.suffix not in {".py", ".js", ".mjs", ".cjs", ".rb"}:
+        # The shell that runs the command line runs a script without a first line itself; one with
+        # such a suffix is reported by the rule about first lines.
+        word = hook.shell
     if word is None and start.is_in_environment and path.suffix == ".py":
         word = "python"
     if word is None:
@@ -309,16 +315,6 @@ def _read(hook: CheckedHook, start: Start) -> StartedScript | None:
     if is_python:
         return StartedScript(hook, path, text, sys.executable, is_named=False)
     return None
-
-
-def _interpreter_of(hook: CheckedHook, path: Path, text: str) -> str | None:
-    """Return the interpreter of a script that is started as a program."""
-    if not text.startswith("#!"):
-        # The shell that runs the command line runs such a script itself.
-        if path.suffix in {".py", ".js", ".mjs", ".cjs", ".rb"}:
-            return None  # the rule about first lines reports it
-        return hook.shell
-    return interpreter_in(text)
 
 
 def _find_interpreter(hook: CheckedHook, word: str) -> str | None:

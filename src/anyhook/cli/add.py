@@ -259,7 +259,20 @@ GUARD = ("name", "summary", "prose", "families", "why", "source", "version")
 def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
     """Print the guards that come with anyhook, and where they are added."""
     if as_json:
-        print_json({"guards": [_guard_json(row) for row in rows]})
+        guards = []
+        for row in rows:
+            copies = []
+            for added in row.added:
+                copy = {
+                    "scope": added.scope,
+                    "file": added.copy.path,
+                    "version": added.copy.version,
+                    "changed": added.copy.is_edited,
+                }
+                copies.append({**copy, "agents": [agent.name for agent in added.agents]})
+            guard = members(row.guard, *GUARD)
+            guards.append({**guard, "added": copies, "problems": row.problems})
+        print_json({"guards": guards})
         return
     out = console()
     table = make_table("guard", "what it guards", "families", "added", no_wrap=("guard",))
@@ -276,19 +289,6 @@ def print_guard_list(rows: Sequence[GuardRow], *, as_json: bool) -> None:
         for problem in row.problems:
             print_error(problem)
     out.print("To read more: anyhook add --why NAME. To add some: anyhook add NAME…")
-
-
-def _guard_json(row: GuardRow) -> dict[str, Any]:
-    copies = []
-    for added in row.added:
-        copy = {
-            "scope": added.scope,
-            "file": added.copy.path,
-            "version": added.copy.version,
-            "changed": added.copy.is_edited,
-        }
-        copies.append({**copy, "agents": [agent.name for agent in added.agents]})
-    return {**members(row.guard, *GUARD), "added": copies, "problems": row.problems}
 
 
 def print_guards(guards: Sequence[GuardFile], *, as_json: bool) -> None:

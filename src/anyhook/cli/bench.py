@@ -182,7 +182,12 @@ def bench(
     for cost in costs:
         for how, count in cost.failures.items():
             problems.append(f"{cost.event} {cost.hook}: {how} in {count} calls")
-    waits = _waits_of(workloads)
+    # Milliseconds that a call of a tool waits, by agent.
+    waits: dict[str, float] = {}
+    for workload in workloads:
+        wait = workload.tool_call()
+        if wait:
+            waits[workload.engine.agent.name] = wait
     if as_json:
         report = {
             "hooks": [cost.to_json() for cost in costs],
@@ -208,16 +213,6 @@ def _measure(workloads: Sequence[Workload], rounds: int) -> None:
                         is_counted = number >= UNCOUNTED_CALLS
                         workload.call(sync, name, event, is_counted=is_counted)
                         bar.advance()
-
-
-def _waits_of(workloads: Sequence[Workload]) -> dict[str, float]:
-    """Return the name of each agent whose tool calls wait, to the milliseconds."""
-    waits: dict[str, float] = {}
-    for workload in workloads:
-        wait = workload.tool_call()
-        if wait:
-            waits[workload.engine.agent.name] = wait
-    return waits
 
 
 def _print_costs(

@@ -267,32 +267,32 @@ def sarif_log(diagnostics: list[Diagnostic], project: Path) -> dict[str, Any]:
         severity, description = CODES[code]
         rule = {"id": code, "shortDescription": {"text": description}}
         rules.append({**rule, "defaultConfiguration": {"level": SARIF_LEVELS[severity]}})
+    results = []
+    for diagnostic in diagnostics:
+        place = diagnostic.place
+        locations = []
+        if place is not None:
+            region = {"startLine": place.line or 1}
+            if place.column is not None:
+                region["startColumn"] = place.column
+            path = Path(_relative_path(place.file, project))
+            uri = path.as_uri() if path.is_absolute() else path.as_posix()
+            location = {"artifactLocation": {"uri": uri}, "region": region}
+            locations.append({"physicalLocation": location})
+        result = {
+            "ruleId": diagnostic.code,
+            "ruleIndex": codes.index(diagnostic.code),
+            "level": SARIF_LEVELS[diagnostic.severity],
+            "message": {"text": diagnostic.message},
+            "locations": locations,
+        }
+        results.append(result)
     run = {
         "tool": {"driver": {"name": "anyhook", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(diagnostic, codes, project) for diagnostic in diagnostics],
+        "results": results,
     }
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _sarif_result(diagnostic: Diagnostic, codes: list[str], project: Path) -> dict[str, Any]:
-    place = diagnostic.place
-    locations = []
-    if place is not None:
-        region = {"startLine": place.line or 1}
-        if place.column is not None:
-            region["startColumn"] = place.column
-        path = Path(_relative_path(place.file, project))
-        uri = path.as_uri() if path.is_absolute() else path.as_posix()
-        location = {"artifactLocation": {"uri": uri}, "region": region}
-        locations.append({"physicalLocation": location})
-    return {
-        "ruleId": diagnostic.code,
-        "ruleIndex": codes.index(diagnostic.code),
-        "level": SARIF_LEVELS[diagnostic.severity],
-        "message": {"text": diagnostic.message},
-        "locations": locations,
-    }
 
 
 def _relative_path(file: str, base: Path) -> str:

@@ -175,31 +175,25 @@ def _look_at_directory(diagnosis: Diagnosis) -> Iterator[Check]:
     except OSError as error:
         yield Check(name, WRONG, f"{place}: {error.strerror}", OTHER_DIRECTORY)
     else:
-        problem, do = _problem_of_directory(path, status)
+        mode = stat.S_IMODE(status.st_mode)
+        problem, do = "", OTHER_DIRECTORY
+        if not stat.S_ISDIR(status.st_mode):
+            problem = "it is not a directory"
+        elif status.st_uid != os.getuid():
+            problem = f"it belongs to user {status.st_uid}"
+        elif mode & 0o077:
+            problem = f"it is open to others (mode {mode:04o}), so no worker is used"
+            do = f"chmod 700 {place}"
+        elif not os.access(path, os.W_OK | os.X_OK):
+            problem = "it cannot be written"
         if problem:
             yield Check(name, WRONG, f"{place}: {problem}", do)
         else:
-            mode = stat.S_IMODE(status.st_mode)
             yield Check(name, FINE, f"{place}, yours alone, mode {mode:04o}")
     length = len(os.fsencode(path)) + len("/") + NAME_LENGTH + len(SOCKET)
     if length > MAX_SOCKET_PATH:
         says = f"paths of sockets there have {length} bytes; the system takes {MAX_SOCKET_PATH}"
         yield Check(name, WRONG, says, f"name a shorter one in {RUNTIME_DIR_ENV}")
-
-
-def _problem_of_directory(path: str, status: os.stat_result) -> tuple[str, str]:
-    """Return what keeps workers out of a directory, and what to do; empty if nothing does."""
-    mode = stat.S_IMODE(status.st_mode)
-    if not stat.S_ISDIR(status.st_mode):
-        return "it is not a directory", OTHER_DIRECTORY
-    if status.st_uid != os.getuid():
-        return f"it belongs to user {status.st_uid}", OTHER_DIRECTORY
-    if mode & 0o077:
-        problem = f"it is open to others (mode {mode:04o}), so no worker is used"
-        return problem, f"chmod 700 {show_path(path)}"
-    if not os.access(path, os.W_OK | os.X_OK):
-        return "it cannot be written", OTHER_DIRECTORY
-    return "", ""
 
 
 def _look_at_switch(diagnosis: Diagnosis) -> Iterator[Check]:
@@ -262,26 +256,22 @@ def _look_at_logs(diagnosis: Diagnosis) -> Iterator[Check]:
 def _look_at_hooks(diagnosis: Diagnosis) -> Iterator[Check]:
     checks: dict[Check, None] = {}  # settings of several agents may have the same hook
     for engine in diagnosis.engines:
-        checks.update(dict.fromkeys(_hooks_of(diagnosis, engine)))
+        for _, handler in each_handler(engine.definitions):
+            if handler.kind != "command":
+                continue
+            try:
+                named = files_of(engine, handler)
+            except (OSError, ValueError):
+                continue
+            line = handler.command_line
+            # Hook files that are written with `anyhook.authoring`.
+            files = [file for file in named if is_portable(line, [file])]
+            if files:
+                checks[_check_hook(diagnosis, engine, handler, files[0])] = None
     yield from checks
     if not checks:
         says = f"no settings of {show_path(str(diagnosis.project))} run a hook file"
         yield Check("hooks", FINE, says, "write one and wire it in: anyhook init")
-
-
-def _hooks_of(diagnosis: Diagnosis, engine: Engine) -> Iterator[Check]:
-    for _, handler in each_handler(engine.definitions):
-        if handler.kind != "command":
-            continue
-        try:
-            named = files_of(engine, handler)
-        except (OSError, ValueError):
-            continue
-        line = handler.command_line
-        # Hook files that are written with `anyhook.authoring`.
-        files = [file for file in named if is_portable(line, [file])]
-        if files:
-            yield _check_hook(diagnosis, engine, handler, files[0])
 
 
 def _check_hook(diagnosis: Diagnosis, engine: Engine, handler: HandlerSpec, file: Path) -> Check:

@@ -304,22 +304,6 @@ def _json(
     written: bool,
     refusal: str | None,
 ) -> dict[str, Any]:
-    return {
-        "from": migration.source.name,
-        "to": migration.target.name,
-        "scope": migration.scope,
-        "written": written,
-        "refused": refusal,
-        "path": change.path,
-        "changes": change.has_effect,
-        "text": change.after,
-        "hooks": _hooks_json(migration),
-        "losses": [_loss_json(loss) for loss in losses],
-        "proof": None if proof is None else proof_json(proof),
-    }
-
-
-def _hooks_json(migration: Migration) -> list[dict[str, Any]]:
     hooks = []
     for entry, origin in migration.origins():
         hook = {
@@ -331,7 +315,19 @@ def _hooks_json(migration: Migration) -> list[dict[str, Any]]:
             "shim": origin.shimmed,
         }
         hooks.append(hook)
-    return hooks
+    return {
+        "from": migration.source.name,
+        "to": migration.target.name,
+        "scope": migration.scope,
+        "written": written,
+        "refused": refusal,
+        "path": change.path,
+        "changes": change.has_effect,
+        "text": change.after,
+        "hooks": hooks,
+        "losses": [_loss_json(loss) for loss in losses],
+        "proof": None if proof is None else proof_json(proof),
+    }
 
 
 def _loss_json(loss: Loss) -> dict[str, Any]:

@@ -223,33 +223,28 @@ def _print(project: Path, reports: list[AgentReport]) -> None:
         if report.missing:
             out.print(Text.assemble(("- ", "dim"), report.missing), soft_wrap=True)
             continue
-        _print_agent(out, project, report)
+        detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
+        name = f"{report.title} {report.version}"
+        out.print(Text.assemble((name, "bold"), (f"  {detail}", "dim")), soft_wrap=True)
+        if report.hooks:
+            out.print(_table(out, project, report))
+        else:
+            out.print("  no hooks in its settings")
+        others = [hook for hook in report.hooks if hook.verdict is not ProbeVerdict.WORKS]
+        for hook in others:
+            label = f" {hook.hook.label} ({show_place(hook.hook.place, project)}): "
+            for reason in hook.reasons:
+                line = Text.assemble(RESULTS[hook.verdict], label, printable(reason))
+                out.print(line, soft_wrap=True)
+        for problem in report.problems:
+            line = Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}")
+            out.print(line, soft_wrap=True)
+        for note in report.notes:
+            out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
         counts.update([hook.verdict for hook in report.hooks])
     parts = [f"{counts[verdict]} {SUMMARY[verdict]}" for verdict in ProbeVerdict if counts[verdict]]
     if parts:
         out.print(", ".join(parts), style="bold")
-
-
-def _print_agent(out: Console, project: Path, report: AgentReport) -> None:
-    detail = f"{count_of(len(report.calls), 'call')}, {report.seconds:.1f} s, {report.rules}"
-    name = f"{report.title} {report.version}"
-    out.print(Text.assemble((name, "bold"), (f"  {detail}", "dim")), soft_wrap=True)
-    if report.hooks:
-        out.print(_table(out, project, report))
-    else:
-        out.print("  no hooks in its settings")
-    for hook in report.hooks:
-        if hook.verdict is ProbeVerdict.WORKS:
-            continue
-        label = f" {hook.hook.label} ({show_place(hook.hook.place, project)}): "
-        for reason in hook.reasons:
-            line = Text.assemble(RESULTS[hook.verdict], label, printable(reason))
-            out.print(line, soft_wrap=True)
-    for problem in report.problems:
-        line = Text.assemble(RESULTS[ProbeVerdict.BROKEN], f" {printable(problem)}")
-        out.print(line, soft_wrap=True)
-    for note in report.notes:
-        out.print(Text(f"  note: {note}", style="dim"), soft_wrap=True)
 
 
 def _table(out: Console, project: Path, report: AgentReport) -> Table:
@@ -290,25 +285,25 @@ def _cell(value: bool | None, good: str, bad: str) -> Text:
 
 
 def _report_json(project: Path, reports: list[AgentReport], *, failed: bool) -> dict[str, Any]:
+    agents = []
+    for report in reports:
+        agent = {
+            "agent": report.name,
+            "installed": not report.missing,
+            "missing": report.missing or None,
+            "program": report.program or None,
+            "version": report.version or None,
+            "rules": report.rules or None,
+            "seconds": round(report.seconds, 3),
+            **members(report, "calls", "problems", "notes"),
+            "hooks": [_hook_json(hook) for hook in report.hooks],
+        }
+        agents.append(agent)
     return {
         "ok": not failed,
         "project": project,
         "reachable": sandbox_limits(),
-        "agents": [_agent_json(report) for report in reports],
-    }
-
-
-def _agent_json(report: AgentReport) -> dict[str, Any]:
-    return {
-        "agent": report.name,
-        "installed": not report.missing,
-        "missing": report.missing or None,
-        "program": report.program or None,
-        "version": report.version or None,
-        "rules": report.rules or None,
-        "seconds": round(report.seconds, 3),
-        **members(report, "calls", "problems", "notes"),
-        "hooks": [_hook_json(hook) for hook in report.hooks],
+        "agents": agents,
     }
 
 

@@ -295,8 +295,27 @@ def status(project: Project = HERE, as_json: AsJson = False) -> int:
     recording = recording_status(existing_project(project))
     if as_json:
         print_json(_status_json(recording))
+        return OK
+    out = console()
+    if recording.is_on:
+        out.print(f"Recording is on, in {show_path(recording.directory)}")
     else:
-        _print_status(recording)
+        out.print(
+            "Recording is off. To record what your hooks see and decide: anyhook history record on"
+        )
+    table = make_table("agent", "recorder", "tapped hooks", "events today")
+    for recorded in recording.agents:
+        recorder = "installed" if recorded.recorders else "-"
+        taps = "unknown" if recorded.taps is None else str(recorded.taps)
+        table.add_row(recorded.agent.title, recorder, taps, str(recorded.events_today))
+    out.print(table)
+    limits = recording.limits
+    kept = f"{limits.days:g} days" if limits.days else "for ever"
+    largest = format_size(limits.size) if limits.size else "any size"
+    store, journal = format_size(recording.store_size), format_size(recording.journal_size)
+    out.print(f"store {store} of {largest}, kept {kept}; journal {journal}")
+    for problem in recording.problems:
+        out.print(f"problem: {printable(problem)}", style=CAUTION, soft_wrap=True)
     return OK
 
 
@@ -319,29 +338,6 @@ def _status_json(recording: RecordingStatus) -> dict[str, Any]:
         "problems": recording.problems,
         "agents": agents,
     }
-
-
-def _print_status(recording: RecordingStatus) -> None:
-    out = console()
-    if recording.is_on:
-        out.print(f"Recording is on, in {show_path(recording.directory)}")
-    else:
-        out.print(
-            "Recording is off. To record what your hooks see and decide: anyhook history record on"
-        )
-    table = make_table("agent", "recorder", "tapped hooks", "events today")
-    for recorded in recording.agents:
-        recorder = "installed" if recorded.recorders else "-"
-        taps = "unknown" if recorded.taps is None else str(recorded.taps)
-        table.add_row(recorded.agent.title, recorder, taps, str(recorded.events_today))
-    out.print(table)
-    limits = recording.limits
-    kept = f"{limits.days:g} days" if limits.days else "for ever"
-    largest = format_size(limits.size) if limits.size else "any size"
-    store, journal = format_size(recording.store_size), format_size(recording.journal_size)
-    out.print(f"store {store} of {largest}, kept {kept}; journal {journal}")
-    for problem in recording.problems:
-        out.print(f"problem: {printable(problem)}", style=CAUTION, soft_wrap=True)
 
 
 def format_size(size: float) -> str:

@@ -255,7 +255,19 @@ def _print_escapes(out: Console, report: _Report) -> None:
     purpose = "To keep them in sight, add:" if report.guard.file else "To keep them, add cases:"
     out.print(purpose)
     for name, escapes in by_class.items():
-        out.print(Text(_example_lines(report.guard, escapes[0], name)), soft_wrap=True)
+        # A hook that remembers nothing has to deny the first one.
+        call = escapes[0].variant.spelling.calls[0]
+        if report.guard.file:
+            arguments = json.dumps(call.input, ensure_ascii=False)
+            example = f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
+            text = f"  {example}  # {name}"
+        else:
+            pairs = [f"{key} = {json.dumps(value)}" for key, value in call.input.items()]
+            text = (
+                f'  [[case]]\n  name = "{name}"\n  event = "before_tool"\n  tool = "{call.tool}"\n'
+                f'  input = {{ {", ".join(pairs)} }}\n  expect = "deny"'
+            )
+        out.print(Text(text), soft_wrap=True)
     out.print("To close them, decide on what runs:")
     for sentence in dict.fromkeys([sentence_for(each.variant.plain) for each in report.escapes]):
         out.print(Text(f'  if {sentence}: return deny("…")'), soft_wrap=True)
@@ -264,21 +276,6 @@ def _print_escapes(out: Console, report: _Report) -> None:
     }
     for text, name in others.items():
         out.print(Text(f"  {name}: {text}"), soft_wrap=True)
-
-
-def _example_lines(guard: Guard, escape: Escape, name: str) -> str:
-    """Return what a hook file, or a file of cases, needs to expect a denial."""
-    # A hook that remembers nothing has to deny the first one.
-    call = escape.variant.spelling.calls[0]
-    if guard.file:
-        arguments = json.dumps(call.input, ensure_ascii=False)
-        example = f'hooks.example(tool="{call.tool}", input={arguments}, expect="deny")'
-        return f"  {example}  # {name}"
-    pairs = [f"{key} = {json.dumps(value)}" for key, value in call.input.items()]
-    return (
-        f'  [[case]]\n  name = "{name}"\n  event = "before_tool"\n  tool = "{call.tool}"\n'
-        f'  input = {{ {", ".join(pairs)} }}\n  expect = "deny"'
-    )
 
 
 # -- for programs

@@ -49,23 +49,19 @@ class BackgroundHooks:
         return event._replace(decision={}, results=tuple(results))
 
     def _ran_in_background(self, event: RecordedEvent, result: RecordedResult) -> bool:
+        key = (event.agent, event.project)
+        if key not in self._settings:
+            agent = get_agent(event.agent)
+            hooks = load_hooks(agent, Location.of(event.project, agent))
+            self._settings[key] = list(each_handler(hooks.definitions))
         handlers = [
             handler
-            for definition, handler in self._hooks_of(event.agent, event.project)
+            for definition, handler in self._settings[key]
             if definition.event == event.event and _is_of(handler, result, event.project)
         ]
         return bool(handlers) and all(
             handler.background and _is_unchanged_since(handler, event.time) for handler in handlers
         )
-
-    def _hooks_of(self, agent_name: str, project: str) -> list[tuple[HookDefinition, HandlerSpec]]:
-        key = (agent_name, project)
-        if key not in self._settings:
-            agent = get_agent(agent_name)
-            location = Location.of(project, agent)
-            hooks = load_hooks(agent, location)
-            self._settings[key] = list(each_handler(hooks.definitions))
-        return self._settings[key]
 
 
 def _is_of(handler: HandlerSpec, result: RecordedResult, project: str) -> bool:

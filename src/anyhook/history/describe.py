@@ -163,7 +163,11 @@ def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
     for event in events:
         if event.tool is None:
             continue
-        call = _call_of(event)
+        # What the events before and after a call share.
+        agent = get_agent(event.agent)
+        call = str(member_of(agent, event.payload, "tool_use_id") or "")
+        if not call:
+            call = dump([event.tool, member_of(agent, event.payload, "tool_input")])
         if event.event == "before_tool":
             started[call] = event.time
         elif event.event in ENDS_OF_CALLS and call in started:
@@ -172,15 +176,6 @@ def durations_of(events: Iterable[RecordedEvent]) -> dict[int, float]:
 
 
 ENDS_OF_CALLS = frozenset({"after_tool", "post_tool_use_failure"})
-
-
-def _call_of(event: RecordedEvent) -> str:
-    """Return what the events before and after a call share."""
-    agent = get_agent(event.agent)
-    identifier = member_of(agent, event.payload, "tool_use_id")
-    if identifier:
-        return str(identifier)
-    return dump([event.tool, member_of(agent, event.payload, "tool_input")])
 
 
 def notes_of(event: RecordedEvent, *, has_reconstructed: bool = True) -> list[str]:

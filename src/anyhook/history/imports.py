@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from anyhook.agents import CODING_AGENTS, get_agent
 from anyhook.agents.outline import outline_of
 from anyhook.agents.output import ProcessExit, decode_exit
-from anyhook.agents.transcripts import HookReply, TranscriptEvent, transcript_formats
+from anyhook.agents.transcripts import TranscriptEvent, transcript_formats
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.history.events import RecordedEvent, RecordedResult
 from anyhook.history.merge import merge_decisions
@@ -226,10 +226,29 @@ def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> R
 
     `default_time` is the Unix timestamp of an event without a time.
     """
-    outline = outline_of(get_agent(agent), event.payload)
-    results = tuple([_result_of(agent, event.event, reply) for reply in event.replies])
+    spec = get_agent(agent)
+    outline = outline_of(spec, event.payload)
+    event_spec = spec.by_canonical.get(event.event)
     decision: dict[str, Any] | None = None
-    for result in results:
+    results: list[RecordedResult] = []
+    for reply in event.replies:
+        handler = HandlerSpec("command", Layer.USER, Place(""), command=reply.command or None)
+        answer: dict[str, Any] = {}
+        status = "ran"
+        if event_spec is not None:
+            end = ProcessExit(reply.exit_code or 0, None, reply.stdout, reply.stderr)
+            output = decode_exit(spec, spec.documented, event_spec, handler, end)
+            answer, status = answer_record(output.answer), str(output.status)
+        result = RecordedResult(
+            hook=handler.label if reply.command else "a hook",
+            status=status,
+            exit_code=reply.exit_code,
+            answer=answer,
+            stdout=reply.stdout,
+            stderr=reply.stderr,
+            version={"command": reply.command} if reply.command else {},
+        )
+        results.append(result)
         decision = merge_decisions(event.event, decision, result.answer)
     return RecordedEvent(
         agent=agent,
@@ -241,33 +260,11 @@ def recorded_event(agent: str, event: TranscriptEvent, default_time: float) -> R
         project=outline.project,
         tool=outline.tool,
         decision=decision,
-        results=results,
+        results=tuple(results),
         reconstructed=event.reconstructed,
         key=stored_key(agent, event.key),
         refusal=None if event.refusal is None else event.refusal.reason,
         has_reached_hooks=event.refusal is None or event.refusal.has_reached_hooks,
-    )
-
-
-def _result_of(agent: str, event: str, reply: HookReply) -> RecordedResult:
-    """Return what a hook did, as far as the transcript has it."""
-    spec = get_agent(agent)
-    handler = HandlerSpec("command", Layer.USER, Place(""), command=reply.command or None)
-    event_spec = spec.by_canonical.get(event)
-    answer: dict[str, Any] = {}
-    status = "ran"
-    if event_spec is not None:
-        end = ProcessExit(reply.exit_code or 0, None, reply.stdout, reply.stderr)
-        output = decode_exit(spec, spec.documented, event_spec, handler, end)
-        answer, status = answer_record(output.answer), str(output.status)
-    return RecordedResult(
-        hook=handler.label if reply.command else "a hook",
-        status=status,
-        exit_code=reply.exit_code,
-        answer=answer,
-        stdout=reply.stdout,
-        stderr=reply.stderr,
-        version={"command": reply.command} if reply.command else {},
     )
 
 

@@ -78,7 +78,19 @@ def ingest(history: History) -> Ingested:
     ingested = Ingested()
     directory = history.path.parent
     background = BackgroundHooks()
-    for file in _journal_files(directory / DIRECTORY, ingested.problems):
+    files: list[tuple[int, Path]] = []
+    for path in (directory / DIRECTORY).glob("*.jsonl*"):
+        match = _FILE_NAME.fullmatch(path.name)
+        if path.name.endswith(FULL_MARK):
+            full = path.name.removesuffix(FULL_MARK)
+            ingested.problems.append(f"{full} is full: events are missing")
+        elif match is None:
+            ingested.problems.append(f"{path} is not a file of the journal; it was not read")
+        elif int(match[1]) > FORMAT:
+            ingested.problems.append(f"{path} is of a newer release; update anyhook to read it")
+        else:
+            files.append((int(match[2]), path))
+    for _, file in sorted(files):
         while _ingest_part(history, file, ingested, background):
             pass
     _remove_old_files(history, directory / DIRECTORY, time.time())
@@ -92,21 +104,6 @@ def ingest(history: History) -> Ingested:
     if switch is not None:
         history.prune(days=switch.days, size=switch.size)
     return ingested
-
-
-def _journal_files(journal: Path, problems: list[str]) -> list[Path]:
-    files: list[tuple[int, Path]] = []
-    for path in journal.glob("*.jsonl*"):
-        match = _FILE_NAME.fullmatch(path.name)
-        if path.name.endswith(FULL_MARK):
-            problems.append(f"{path.name.removesuffix(FULL_MARK)} is full: events are missing")
-        elif match is None:
-            problems.append(f"{path} is not a file of the journal; it was not read")
-        elif int(match[1]) > FORMAT:
-            problems.append(f"{path} is of a newer release; update anyhook to read it")
-        else:
-            files.append((int(match[2]), path))
-    return [path for _, path in sorted(files)]
 
 
 def _ingest_part(

@@ -56,7 +56,24 @@ def recognize(head: bytes) -> Recognized | None:
         agent = _agent_of(record)
         if agent:
             return Recognized(FileKind.TRANSCRIPT, agent, is_lines=True)
-    return _recognize_document(head)
+    # It is not lines, but may be one document.
+    try:
+        document = parse_json(head.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return None
+    has_messages = False
+    if isinstance(document, dict):
+        agent = _agent_of(document)
+        if agent:
+            return Recognized(FileKind.TRANSCRIPT, agent)
+        has_messages = bool(find_messages(document))
+    elif isinstance(document, list) and document:
+        first = document[0]
+        has_messages = isinstance(first, list)
+        if isinstance(first, dict):
+            is_message = isinstance(first.get("role"), str)
+            has_messages = is_message or bool(find_messages(first))
+    return Recognized(FileKind.CONVERSATIONS) if has_messages else None
 
 
 def recognize_members(members: Collection[str]) -> FileKind | None:
@@ -74,23 +91,3 @@ def _agent_of(record: dict[str, Any]) -> str:
         if transcripts.own_members and transcripts.own_members <= record.keys():
             return name
     return ""
-
-
-def _recognize_document(text: bytes) -> Recognized | None:
-    try:
-        document = parse_json(text.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        return None
-    has_messages = False
-    if isinstance(document, dict):
-        agent = _agent_of(document)
-        if agent:
-            return Recognized(FileKind.TRANSCRIPT, agent)
-        has_messages = bool(find_messages(document))
-    elif isinstance(document, list) and document:
-        first = document[0]
-        has_messages = isinstance(first, list)
-        if isinstance(first, dict):
-            is_message = isinstance(first.get("role"), str)
-            has_messages = is_message or bool(find_messages(first))
-    return Recognized(FileKind.CONVERSATIONS) if has_messages else None

@@ -6,11 +6,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from anyhook.history.hooks import EVENTS_PER_QUERY, HookName, RunCounts, RunKey, count_runs
+from anyhook.history.hooks import EVENTS_PER_QUERY, HookName, RunCounts, count_runs
 from anyhook.history.spans import numbers_between
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable
 
     from anyhook.history.store import History
 
@@ -88,6 +88,12 @@ def statistics(
         since=since,
         on_progress=lambda share: on_progress(0.5 + share / 2),
     )
+    hooks: dict[HookName, HookStatistics] = {}
+    for key, counts in runs.items():
+        label, place = key.name
+        hook = hooks.setdefault(key.name, HookStatistics(hook=label, place=place))
+        hook.add(counts)
+        hook.version_ids.add(key.version)
     return Statistics(
         sessions=len(set().union(*sessions_with.values())),
         events=dict(events.most_common()),
@@ -95,16 +101,5 @@ def statistics(
         sessions_with={verdict: len(ids) for verdict, ids in sessions_with.items()},
         tools=dict(tools.most_common()),
         sources=dict(sources.most_common()),
-        hooks=tuple(sorted(_hooks(runs), key=lambda hook: -hook.runs)),
+        hooks=tuple(sorted(hooks.values(), key=lambda hook: -hook.runs)),
     )
-
-
-def _hooks(runs: Mapping[RunKey, RunCounts]) -> Iterable[HookStatistics]:
-    """Return the counts of each hook on all events of all agents."""
-    hooks: dict[HookName, HookStatistics] = {}
-    for key, counts in runs.items():
-        label, place = key.name
-        hook = hooks.setdefault(key.name, HookStatistics(hook=label, place=place))
-        hook.add(counts)
-        hook.version_ids.add(key.version)
-    return hooks.values()

@@ -337,7 +337,15 @@ class _Judge:
         if handler.kind != "command":
             text = f"{evidence}; a probe does not run hooks of type {handler.kind}"
             return HookHealth(row, HealthWord.UNKNOWN, text, handler.place, old=old)
-        settle = self._way_to_try(row)
+        agent, event = self._engine.agent, row.definition.event
+        program = get_program(agent.name)
+        spec = agent.form(row.definition.form).by_canonical[event]
+        if program is None:
+            settle = "anyhook test --init"
+        elif spec.subject == "tool_name" or event in program.events | program.subagent_events:
+            settle = f"anyhook probe --agent {agent.name}"
+        else:
+            settle = f"anyhook history record on --agent {agent.name} --tap"
         hook = self._hooks.get(id(row.handler))
         files = hook.files() if hook is not None and can_test_file else ()
         for path in files:
@@ -347,19 +355,6 @@ class _Judge:
                 settle = f"anyhook test {shlex.quote(name)}"
                 break
         return HookHealth(row, HealthWord.UNKNOWN, evidence, handler.place, settle, old)
-
-    def _way_to_try(self, row: HookRow) -> str:
-        """Return the command line that shows what happens when the agent runs the hook."""
-        agent = self._engine.agent
-        program = get_program(agent.name)
-        if program is None:
-            return "anyhook test --init"
-        event = row.definition.event
-        spec = agent.form(row.definition.form).by_canonical[event]
-        is_probed = spec.subject == "tool_name" or event in program.events
-        if is_probed or event in program.subagent_events:
-            return f"anyhook probe --agent {agent.name}"
-        return f"anyhook history record on --agent {agent.name} --tap"
 
 
 def _broken_by(evidence: Evidence) -> str:

@@ -26,11 +26,10 @@ from anyhook.model.text import count_of, printable
 from anyhook.trust.native import native_states
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from anyhook.agents.spec import AgentSpec, EventSpec
+    from anyhook.agents.spec import AgentSpec
     from anyhook.engine.engine import Engine
-    from anyhook.model.tools import Vocabulary
 
 
 STATE_OF_CHANGE = {"new": "not trusted", "script": "changed", "definition": "changed"}
@@ -208,8 +207,17 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
         place = f"/{Path(handler.place.file).as_posix()}:{handler.place.line}"
         if name == str(handler.place) or place.endswith(f"/{name}"):
             by_place.append(handler)
-        # A script of a command: its file name, or the end of its path.
-        words = _words(handler)
+        # A script of a command, also of one that `anyhook shim` runs: its file name, or the end of
+        # its path.
+        command = handler.command or ""
+        shim = unwrap(command)
+        if shim is not None:
+            is_shell_line = len(shim.command) == 1
+            command = shim.command[0] if is_shell_line else shlex.join(shim.command)
+        try:
+            words = [*shlex.split(command), *(handler.argv or ())]
+        except ValueError:
+            words = command.split()
         if "/" in name:
             is_script = any(word == tail or word.endswith(f"/{tail}") for word in words)
         else:
@@ -218,19 +226,6 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
         if is_script:
             by_script.append(handler)
     return by_identifier or by_label or by_place or by_script
-
-
-def _words(handler: HandlerSpec) -> list[str]:
-    """Return the words of a command, also of one that `anyhook shim` runs."""
-    command = handler.command or ""
-    shim = unwrap(command)
-    if shim is not None:
-        is_shell_line = len(shim.command) == 1
-        command = shim.command[0] if is_shell_line else shlex.join(shim.command)
-    try:
-        return [*shlex.split(command), *(handler.argv or ())]
-    except ValueError:
-        return command.split()
 
 
 # -- events that reach a hook
@@ -270,32 +265,27 @@ def reaching_fields(
         return None
     matchers = f"{definition.matcher or ''}|{handler.matcher or ''}"
     words = [*_WORD.findall(matchers), *filter(None, matchers.split("|"))]
-    shell = engine.agent.vocabulary.name(SAMPLE_TOOL)
-    for subject in islice(_subjects(spec, shell, engine.agent.tools, words), MAX_SUBJECTS):
-        plan = engine.plan_for(engine.rules, spec.canonical, subject)
-        if handler.identity in [planned.identity for planned in plan.handlers]:
-            if spec.subject == "tool_name":
-                return {"tool": subject, "input": _sample_input(engine.agent.vocabulary, subject)}
-            if spec.subject and subject:
-                return {spec.subject: subject}
-            return {}
-    return None
-
-
-def _sample_input(vocabulary: Vocabulary, tool: str | None) -> dict[str, Any]:
-    """Return arguments of an agent's tool by the agent's names, with a command that is harmless."""
-    canonical = vocabulary.tool(tool or "")
-    sample = SAMPLE_INPUT if canonical == SAMPLE_TOOL else SAMPLE_INPUTS.get(canonical, {})
-    return vocabulary.arguments(canonical, sample)
-
-
-def _subjects(
-    spec: EventSpec, shell: str | None, tools: Iterable[str], words: list[str]
-) -> Iterable[str | None]:
-    """Return subjects of an event, the usual ones first, then `words` of matchers."""
+    vocabulary, tools = engine.agent.vocabulary, engine.agent.tools
+    subjects: list[str | None]
     if not spec.subject:
-        return [spec.matcher_text]
-    if spec.subject != "tool_name":
-        return dict.fromkeys([*spec.subjects, *words, ""])
-    tools_named = [word for word in words if word in tools]
-    return dict.fromkeys([*filter(None, [shell]), *tools_named, *tools, *words])
+        subjects = [spec.matcher_text]
+    elif spec.subject != "tool_name":
+        subjects = [*spec.subjects, *words, ""]
+    else:
+        shell = vocabulary.name(SAMPLE_TOOL)
+        tools_named = [word for word in words if word in tools]
+        subjects = [*filter(None, [shell]), *tools_named, *tools, *words]
+    for subject in islice(dict.fromkeys(subjects), MAX_SUBJECTS):
+        plan = engine.plan_for(engine.rules, spec.canonical, subject)
+        if handler.identity not in [planned.identity for planned in plan.handlers]:
+            continue
+        if spec.subject == "tool_name":
+            canonical = vocabulary.tool(subject or "")
+            sample = SAMPLE_INPUTS.get(canonical, {})
+            if canonical == SAMPLE_TOOL:  # a command that is harmless
+                sample = SAMPLE_INPUT
+            return {"tool": subject, "input": vocabulary.arguments(canonical, sample)}
+        if spec.subject and subject:
+            return {spec.subject: subject}
+        return {}
+    return None

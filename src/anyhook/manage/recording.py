@@ -302,7 +302,13 @@ def edited_files(
     for name in names:
         agent = get_agent(name)
         for path, companions in _own_files(agent, project).items():
-            if (name, str(path)) not in listed and _records(agent, path):
+            if (name, str(path)) in listed:
+                continue
+            try:
+                recorded = count_recorded(agent, read_text(path) or "", path)
+            except SettingsError:
+                continue
+            if recorded.recorders or recorded.taps:
                 files.append(EditedFile(name, str(path), companions=companions))
     return files
 
@@ -325,14 +331,6 @@ def _own_files(agent: AgentSpec, project: Path) -> dict[Path, tuple[str, ...]]:
         [str(find_companion(each, path).path) for each in agent.settings.companions]
     )
     return files
-
-
-def _records(agent: AgentSpec, path: Path) -> bool:
-    try:
-        recorded = count_recorded(agent, read_text(path) or "", path)
-    except SettingsError:
-        return False
-    return recorded.recorders > 0 or recorded.taps > 0
 
 
 def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:

@@ -73,7 +73,18 @@ def recording_status(project: Path) -> RecordingStatus:
     is_on = switch is not None or bool(damage)
     limits = switch or RecordingSwitch()
     directory = Path(history_directory())
-    events_today, size, problems = _stored(directory, is_on=is_on)
+    problems: list[str] = []
+    with contextlib.suppress(OSError):
+        content = read_user_file(directory / PROBLEM_FILE, MAX_PROBLEM_SIZE)
+        problems.append(content.decode("utf-8", "replace").strip())
+    events_today: dict[str, int] = {}
+    size = 0
+    if is_on or (directory / FILE).exists():
+        with History.open() as history:
+            problems += ingest(history).problems
+            midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
+            events_today = count_events(history, since=midnight)
+            size = history.size()
     if damage and damage not in problems:
         problems.append(damage)
     try:
@@ -94,20 +105,6 @@ def recording_status(project: Path) -> RecordingStatus:
     return RecordingStatus(
         is_on, str(directory), limits, tuple(agents), size, journal_size, tuple(problems)
     )
-
-
-def _stored(directory: Path, *, is_on: bool) -> tuple[dict[str, int], int, list[str]]:
-    """Return the events of today by agent, the size of the store, and the problems."""
-    problems: list[str] = []
-    with contextlib.suppress(OSError):
-        content = read_user_file(directory / PROBLEM_FILE, MAX_PROBLEM_SIZE)
-        problems.append(content.decode("utf-8", "replace").strip())
-    if not is_on and not (directory / FILE).exists():
-        return {}, 0, problems
-    with History.open() as history:
-        problems += ingest(history).problems
-        midnight = time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1))
-        return count_events(history, since=midnight), history.size(), problems
 
 
 def _recorded_agent(

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from anyhook.authoring.hooks import Example
     from anyhook.engine.engine import Engine
-    from anyhook.history.events import RecordedEvent
     from anyhook.history.store import History
     from anyhook.model.diagnostics import Place
     from anyhook.redteam.search import Escape
@@ -107,8 +106,13 @@ def choose_guards(
             else:
                 guards.append(_guard_of_rows(engine, label, rows))
     for name, of_name in errors.items():
-        if len(of_name) == len(scope.agents):
-            raise _unknown_guard(name, of_name)
+        if len(of_name) < len(scope.agents):
+            continue
+        # A path is that of a missing file.
+        if of_name and not Path(name).suffix:
+            raise of_name[0]
+        hint = str(of_name[0]).partition("; ")[2] if of_name else "no agent has hooks here"
+        raise UsageError(f"{name} does not exist, and it is not the name of a hook; {hint}")
     if not guards and not untrusted:
         raise UsageError(
             f"no hook decides calls of tools in {scope.project}; name a hook file: "
@@ -128,14 +132,6 @@ def _guard_of_file(path: Path, project: Path, agent: str) -> Guard:
         )
     guard = Guard(str(path), agent, str(project), is_trusted=True, script=str(file))
     return replace(guard, command=shlex.quote(str(file)))
-
-
-def _unknown_guard(name: str, errors: Sequence[UnknownNameError]) -> UsageError:
-    """Return the error for a name that no agent here has; a path is one of a missing file."""
-    if errors and not Path(name).suffix:
-        return errors[0]
-    hint = str(errors[0]).partition("; ")[2] if errors else "no agent has hooks here"
-    return UsageError(f"{name} does not exist, and it is not the name of a hook; {hint}")
 
 
 def _deciding_rows(
@@ -227,23 +223,21 @@ def _calls_of(
 
 
 def _calls_of_history(guard: Guard, history: History) -> Iterator[tuple[str, dict[str, Any], str]]:
-    for event in _past_denials(guard, history):
+    """Yield the latest calls that a hook has denied, whatever it was called then."""
+    if guard.script:
+        runs = hook_runs(history, versions_of_file(history, guard.script), event=EVENT)
+        denied = [run.event_id for run in runs if run.verdict == Outcome.DENY and not run.shadow]
+        events = [get_event(history, number) for number in denied[:MAX_DENIALS]]
+    else:
+        denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
+        events = list(search_in_time(history, denials, limit=MAX_DENIALS).events)
+    for event in events:
         agent = get_agent(event.agent)
         name = str(event.payload.get("tool_name", ""))
         arguments = event.payload.get("tool_input")
         if isinstance(arguments, dict) and not event.redacted and not event.cut:
             call = agent.vocabulary.call(name, arguments)
             yield event.tool or "", dict(call.arguments), "denied in the history"
-
-
-def _past_denials(guard: Guard, history: History) -> list[RecordedEvent]:
-    """Return the latest events that a hook has denied, whatever it was called then."""
-    if not guard.script:
-        denials = Filter(verdict="deny", hook=guard.title, event=EVENT)
-        return list(search_in_time(history, denials, limit=MAX_DENIALS).events)
-    runs = hook_runs(history, versions_of_file(history, guard.script), event=EVENT)
-    denied = [run.event_id for run in runs if run.verdict == Outcome.DENY and not run.shadow]
-    return [get_event(history, number) for number in denied[:MAX_DENIALS]]
 
 
 # -- accepted escapes

@@ -113,15 +113,8 @@ def switch_changes(
         return already_off, []
     # A place may be that of a hook which was taken out, too.
     handlers = [handler for handler in find_hook(engine, name) if handler not in already_off]
-    if disabled_lists(engine.agent):
-        return handlers, [_disable(engine, handlers)]
-    return handlers, _take_out(engine, handlers)
-
-
-# -- agents with a list of disabled hooks
-
-
-def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
+    if not disabled_lists(engine.agent):
+        return handlers, _take_out(engine, handlers)
     # A hook can be configured in several layers: a switch of the strongest one covers them all.
     authority = engine.agent.settings.authority
     layer = max((handler.layer for handler in handlers), key=lambda layer: authority[layer])
@@ -135,12 +128,13 @@ def _disable(engine: Engine, handlers: Sequence[HandlerSpec]) -> Change:
     own_file = files.get(layer) if layer in EDITABLE_LAYERS else None
     source = (own_file or files[Layer.USER]).source
     before = read_source(source, engine.project_dir)
-    name = handlers[0].identifier
-    after = disable_name(engine.agent, before or "", str(source.path), name)
-    return Change(source.path, before, after, f"Switch {name} off", engine.agent)
+    identifier = handlers[0].identifier
+    after = disable_name(engine.agent, before or "", str(source.path), identifier)
+    why = f"Switch {identifier} off"
+    return handlers, [Change(source.path, before, after, why, engine.agent)]
 
 
-# -- agents without one: the hook is taken out of its file
+# -- agents without a list of disabled hooks: the hook is taken out of its file
 
 
 def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:

@@ -26,7 +26,7 @@ from anyhook.testing.examples import ExampleResult, ExampleStatus, TriedFile, tr
 from anyhook.trust.observed import add_observed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from anyhook.model.diagnostics import Place
@@ -112,6 +112,14 @@ def keep_examples(file: Path, tried: TriedFile) -> None:
     trials: list[Trial] = []
     for (agent, event), group in groups.items():
         failed = [result for result in group if result.status is ExampleStatus.FAILED]
+        calls: list[tuple[str | None, Mapping[str, Any], bool]] = []
+        for result in group:
+            if result.run is not None:
+                form = get_agent(result.agent).form_of(result.run.payload)
+                decoded, _diagnostics = decode_event(form, result.run.payload)
+                call = call_of(form.by_canonical[decoded.name], decoded)
+                calls.append((call.subject, call.tool_input, _has_decided(result)))
+        calls_text, _redacted = redact_json(json.dumps(calls))
         detail = count_of(len(group), "example")
         if failed:
             detail = f"{len(failed)} of {detail} failed, the first at {failed[0].example.place}"
@@ -129,7 +137,7 @@ def keep_examples(file: Path, tried: TriedFile) -> None:
                 is_good=not failed,
                 has_decided=not tried.is_shadow and any(map(_has_decided, group)),
                 detail=detail,
-                calls=_calls_of(group),
+                calls=calls_text,
             )
         )
     _keep(trials)
@@ -137,19 +145,6 @@ def keep_examples(file: Path, tried: TriedFile) -> None:
 
 def _has_decided(result: ExampleResult) -> bool:
     return result.example.expect in HOLDING
-
-
-def _calls_of(results: Iterable[ExampleResult]) -> str:
-    """Return the calls of examples as JSON, without secrets (`Trial.calls`)."""
-    calls: list[tuple[str | None, Mapping[str, Any], bool]] = []
-    for result in results:
-        if result.run is not None:
-            form = get_agent(result.agent).form_of(result.run.payload)
-            event, _diagnostics = decode_event(form, result.run.payload)
-            call = call_of(form.by_canonical[event.name], event)
-            calls.append((call.subject, call.tool_input, _has_decided(result)))
-    text, _redacted = redact_json(json.dumps(calls))
-    return text
 
 
 def keep_cases(engine: Engine, runs: Sequence[CaseRun]) -> None:

@@ -177,24 +177,22 @@ def builtin_probes(
     for event in _builtin_events(project):
         probes += _pair(translate_event(event, language, source), source, target)
     arguments = {"command": "ls", "file_path": str(project / "src/app.py")}
-    for name in dict.fromkeys(_named_mcp_tools(source, definitions)):
-        results = [ToolResult(text="done")]
-        for event in _call_events(source.name, name, arguments, project, results):
-            probes += _pair(event, source, target)
-    return probes
-
-
-def _named_mcp_tools(source: AgentSpec, definitions: Iterable[HookDefinition]) -> Iterator[str]:
-    """Yield the tools of MCP servers that matchers name: the built-in events do not have them."""
+    # Matchers name tools of MCP servers, which the built-in events do not have.
     prefix = source.tool_prefix or "mcp"
+    names: dict[str, None] = {}
     for definition in definitions:
-        event = source.by_canonical[definition.event]
-        if event.subject != TOOL or not definition.matcher:
+        subject = source.by_canonical[definition.event].subject
+        if subject != TOOL or not definition.matcher:
             continue
         for piece in re.split(r"[|,()^$\s]+", definition.matcher):
             name = re.sub(r"\.[*+]\??", "probe", piece)
             if piece.startswith(prefix) and re.fullmatch(r"[\w-]+[A-Za-z0-9]", name):
-                yield name
+                names[name] = None
+    for name in names:
+        results = [ToolResult(text="done")]
+        for event in _call_events(source.name, name, arguments, project, results):
+            probes += _pair(event, source, target)
+    return probes
 
 
 def recorded_probes(file: Path, source: AgentSpec, target: AgentSpec, project: Path) -> list[Probe]:

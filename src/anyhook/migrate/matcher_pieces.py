@@ -164,10 +164,24 @@ def translate_mcp_piece(
     covers_all = set(rest) <= set(".*+")
     if covers_all:
         return TranslatedPiece(patterns=(any_mcp_tool(target),))
-    if _names_servers(source) != _names_servers(target):
-        return _translate_with_or_without_server(source, piece, rest, target)
-    patterns = _translate_mcp_pattern(source, rest, target)
-    return TranslatedPiece(patterns=tuple(patterns)) if patterns else None
+    if _names_servers(source) == _names_servers(target):
+        patterns = _translate_mcp_pattern(source, rest, target)
+        return TranslatedPiece(patterns=tuple(patterns)) if patterns else None
+    new_prefix, new_separator = mcp_name_parts(target)
+    if not _names_servers(source):
+        server = ".*" if new_prefix else ".+"
+        return TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
+    if separator not in rest and not _is_open(rest):
+        return None
+    patterns = [f"{new_prefix}{tool}" for _server, tool in _splits(rest, separator)]
+    if not patterns:
+        patterns = [any_mcp_tool(target)]
+    covers_all_servers = rest.startswith(f".*{separator}")
+    if covers_all_servers:
+        return TranslatedPiece(patterns=tuple(patterns))
+    reason = f"{target.title} does not name the server; it covers such tools of every server there"
+    wider = ((text, reason),)
+    return TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
 
 
 def _translate_mcp_pattern(source: AgentSpec, rest: str, target: AgentSpec) -> list[str]:
@@ -196,28 +210,6 @@ def _translate_mcp_pattern(source: AgentSpec, rest: str, target: AgentSpec) -> l
 
 def _is_open(pattern: str) -> bool:
     return pattern.endswith((".*", ".+"))
-
-
-def _translate_with_or_without_server(
-    source: AgentSpec, piece: Piece, rest: str, target: AgentSpec
-) -> TranslatedPiece | None:
-    """Rewrite a name or pattern of MCP tools if only one of the agents names their servers."""
-    separator = mcp_name_parts(source).separator
-    new_prefix, new_separator = mcp_name_parts(target)
-    if not _names_servers(source):
-        server = ".*" if new_prefix else ".+"
-        return TranslatedPiece(patterns=(f"{new_prefix}{server}{new_separator}{rest}",))
-    if separator not in rest and not _is_open(rest):
-        return None
-    patterns = [f"{new_prefix}{tool}" for _server, tool in _splits(rest, separator)]
-    if not patterns:
-        patterns = [any_mcp_tool(target)]
-    covers_all_servers = rest.startswith(f".*{separator}")
-    if covers_all_servers:
-        return TranslatedPiece(patterns=tuple(patterns))
-    reason = f"{target.title} does not name the server; it covers such tools of every server there"
-    wider = ((piece.text, reason),)
-    return TranslatedPiece(patterns=tuple(patterns), wider=wider, lacks_server=True)
 
 
 def _splits(text: str, separator: str) -> list[tuple[str, str]]:

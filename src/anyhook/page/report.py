@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from anyhook.backtest.evaluation import Evaluation
-    from anyhook.history.events import RecordedEvent, RecordedResult
+    from anyhook.history.events import RecordedResult
     from anyhook.history.store import History
 
 
@@ -49,7 +49,16 @@ def session_report(history: History, session: SessionSummary, *, everything: boo
     if not everything:
         decided = [event for event in events if event.decision or author_results(event)]
         listed = decided or events
-    redacted = [_without_secrets(event) for event in listed]
+    # This release may know more kinds of secrets than the one that has stored the events.
+    redacted = [
+        event._replace(
+            payload=_redacted(event.payload),
+            decision=_redacted(event.decision),
+            project=redact_text(event.project),
+            results=tuple(map(_result_without_secrets, event.results)),
+        )
+        for event in listed
+    ]
     return _render(
         "session.html",
         ReportLinks(frozenset(event.id for event in redacted)),
@@ -96,16 +105,6 @@ def _render(template: str, links: ReportLinks, **values: Any) -> str:
         style=Markup(style),  # noqa: S704 - it is a file of this package
         style_hash=f"sha256-{digest}",
         **values,
-    )
-
-
-def _without_secrets(event: RecordedEvent) -> RecordedEvent:
-    """Redact an event again: this release may know more kinds of secrets than the one before."""
-    return event._replace(
-        payload=_redacted(event.payload),
-        decision=_redacted(event.decision),
-        project=redact_text(event.project),
-        results=tuple(map(_result_without_secrets, event.results)),
     )
 
 

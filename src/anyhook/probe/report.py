@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
-    from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.probe.configured import ConfiguredHook
     from anyhook.probe.evidence import TrialObservation
@@ -175,18 +174,19 @@ def _conclude(
     if around.failure and not has_fired:
         return ProbeVerdict.UNTESTED, [around.failure]
     if not observations:
-        return ProbeVerdict.UNTESTED, [_why_untested(hook, hook.spec)]
+        reason = f"the probe leads to no {hook.event}"
+        if hook.spec.canonical in ("after_tool", "post_tool_use_failure"):
+            reason = (
+                f"no call that {hook.matcher!r} matches was carried out, so it got no {hook.event}"
+            )
+        elif hook.spec.subject == "tool_name":
+            example = """--call 'TOOL {"ARGUMENT": …}'"""
+            reason = (
+                f"no call of the probe is of a tool that {hook.matcher!r} matches; add {example}"
+            )
+        return ProbeVerdict.UNTESTED, [reason]
     reasons = _why_broken(hook, observations, around, has_fired=has_fired)
     return (ProbeVerdict.BROKEN if reasons else ProbeVerdict.WORKS), reasons
-
-
-def _why_untested(hook: ConfiguredHook, spec: EventSpec) -> str:
-    if spec.canonical in ("after_tool", "post_tool_use_failure"):
-        return f"no call that {hook.matcher!r} matches was carried out, so it got no {hook.event}"
-    if spec.subject == "tool_name":
-        example = """--call 'TOOL {"ARGUMENT": …}'"""
-        return f"no call of the probe is of a tool that {hook.matcher!r} matches; add {example}"
-    return f"the probe leads to no {hook.event}"
 
 
 def _why_broken(
@@ -200,9 +200,21 @@ def _why_broken(
     reasons: list[str] = []
     silent = [seen for seen in observations if seen.expected and not seen.fired]
     if silent:
+        first = silent[0]
+        if around.failure:
+            reason = around.failure
+        elif has_fired and first.in_subagent:
+            reason = f"it does not run for calls of a subagent ({first.call or first.event})"
+        elif hook.file in around.silent_files:
+            title = around.engine.agent.title
+            reason = (
+                f"{title} ran no hook of {hook.file}: it drops the whole file for a wrong entry"
+            )
+        else:
+            denial = ", which it would deny" if first.denied else ""
+            reason = f"it did not run{_where(first)}{denial}"
         # What `anyhook check` reports may be the cause, so it stands next to the symptom.
-        reasons.append(_why_silent(hook, silent[0], around, has_fired=has_fired))
-        reasons += _mistakes(hook, around)
+        reasons += [reason, *_mistakes(hook, around)]
     for seen in observations:
         if seen.fired:
             reasons += _faults(seen, hook, around)
@@ -213,21 +225,6 @@ def _why_broken(
     for seen in observations:
         observed_codes.update([problem.code for problem in seen.problems])
     return [*reasons, *_mistakes(hook, around, without=observed_codes)]
-
-
-def _why_silent(
-    hook: ConfiguredHook, seen: TrialObservation, around: Circumstances, *, has_fired: bool
-) -> str:
-    """Return why a hook did not run although the rules predict it."""
-    if around.failure:
-        return around.failure
-    if has_fired and seen.in_subagent:
-        return f"it does not run for calls of a subagent ({seen.call or seen.event})"
-    if hook.file in around.silent_files:
-        title = around.engine.agent.title
-        return f"{title} ran no hook of {hook.file}: it drops the whole file for a wrong entry"
-    denial = ", which it would deny" if seen.denied else ""
-    return f"it did not run{_where(seen)}{denial}"
 
 
 def _faults(seen: TrialObservation, hook: ConfiguredHook, around: Circumstances) -> list[str]:

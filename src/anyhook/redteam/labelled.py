@@ -157,7 +157,17 @@ _EXAMPLE = '{"command": "git reset --hard", "label": "dangerous", "families": ["
 def _read_row(place: str, row: object) -> LabelledCall:
     if not isinstance(row, dict):
         raise UsageError(f"{place}: a row is an object, like {_EXAMPLE}")
-    _check_members(place, row)
+    for name, value in row.items():
+        if name in MEMBERS and not isinstance(value, MEMBERS[name][0]):
+            raise UsageError(f"{place}: {name} must be {MEMBERS[name][1]}")
+        hint = None if name in MEMBERS else did_you_mean(name, MEMBERS)
+        if hint:
+            raise UsageError(f"{place}: unknown member {name!r}; {hint}")
+    if not all(isinstance(family, str) for family in row.get("families", ())):
+        raise UsageError(f"{place}: families must be {MEMBERS['families'][1]}")
+    event = row.get("event", {"event": "before_tool", "tool": "shell"})
+    if event.keys() - EVENT_MEMBERS or not isinstance(event.get("event"), str):
+        raise UsageError(f"{place}: event must be {MEMBERS['event'][1]}")
     if ("command" in row) == ("event" in row):
         raise UsageError(f"{place}: a row has a command or an event, and one only")
     label = row.get("label")
@@ -166,7 +176,6 @@ def _read_row(place: str, row: object) -> LabelledCall:
     families = tuple(row.get("families", ()))
     if label == DANGEROUS and not families:
         raise UsageError(f'{place}: a dangerous call needs families, like "families": ["git"]')
-    event = row.get("event", {"event": "before_tool", "tool": "shell"})
     text = row.get("command") or json.dumps(event, ensure_ascii=False)
     if "command" in row:
         event = {**event, "input": {"command": row["command"]}}
@@ -181,18 +190,3 @@ def _read_row(place: str, row: object) -> LabelledCall:
         source=row.get("source", ""),
         reason=row.get("reason", ""),
     )
-
-
-def _check_members(place: str, row: Mapping[str, Any]) -> None:
-    """Raise an error for a member that is misspelt or has a wrong type."""
-    for name, value in row.items():
-        if name in MEMBERS and not isinstance(value, MEMBERS[name][0]):
-            raise UsageError(f"{place}: {name} must be {MEMBERS[name][1]}")
-        hint = None if name in MEMBERS else did_you_mean(name, MEMBERS)
-        if hint:
-            raise UsageError(f"{place}: unknown member {name!r}; {hint}")
-    if not all(isinstance(family, str) for family in row.get("families", ())):
-        raise UsageError(f"{place}: families must be {MEMBERS['families'][1]}")
-    event = row.get("event", {"event": ""})
-    if event.keys() - EVENT_MEMBERS or not isinstance(event.get("event"), str):
-        raise UsageError(f"{place}: event must be {MEMBERS['event'][1]}")

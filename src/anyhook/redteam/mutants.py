@@ -331,7 +331,17 @@ def mutants_of(text: str) -> list[Mutant]:
     """
     source = _Source(text)
     edits: list[tuple[int, int, str, Edit]] = []
-    for node in _nodes_of(source.tree):
+    # No docstrings, annotations, examples and reasons: neither statements with examples, nor
+    # functions that add some, nor the calls of these.
+    nodes: list[ast.AST] = []
+    makers = {"example"}
+    for statement in source.tree.body:
+        if makers.isdisjoint(map(called_name, ast.walk(statement))):
+            if not _is_untouched(statement):
+                nodes += _nodes(statement)
+        elif isinstance(statement, ast.FunctionDef):
+            makers.add(statement.name)
+    for node in nodes:
         for number, operator in enumerate(OPERATORS):
             edits += [
                 (edit.start, number, operator.name, edit) for edit in operator.edits(source, node)
@@ -351,18 +361,6 @@ def mutants_of(text: str) -> list[Mutant]:
 
 
 # -- nodes
-
-
-def _nodes_of(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield the nodes that may be changed: no docstrings, annotations, examples and reasons."""
-    makers = {"example"}
-    for statement in module.body:
-        # Statements with examples, functions that add some, and the calls of these.
-        if makers.isdisjoint(map(called_name, ast.walk(statement))):
-            if not _is_untouched(statement):
-                yield from _nodes(statement)
-        elif isinstance(statement, ast.FunctionDef):
-            makers.add(statement.name)
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

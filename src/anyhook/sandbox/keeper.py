@@ -125,27 +125,24 @@ def main(descriptor: int) -> None:
         signal.signal(number, signal.SIG_IGN)
     control = Connection(descriptor)
     with suppress(EOFError, OSError):
-        _keep(control, pickle.loads(control.recv_bytes()))  # noqa: S301 - the command wrote it
-
-
-def _keep(control: Connection, setup: SandboxSetup) -> None:
-    sys.path[:] = setup.module_path
-    try:
-        world = _make_world(setup)
-    except OSError as error:
-        control.send_bytes(UNAVAILABLE + dump_value(str(error)))
-        return
-    except AnyhookError as error:
-        control.send_bytes(FAILURE + dump_value(str(error)))
-        return
-    control.send_bytes(READY + dump_value((tuple(world.paths), tuple(world.limits))))
-    keeper = _Keeper(control, world)
-    installed_directories()  # takes a millisecond, which no run needs to wait for
-    try:
-        keeper.serve()
-    finally:
-        world.end_processes()
-        world.close()
+        setup: SandboxSetup = pickle.loads(control.recv_bytes())  # noqa: S301 - the command wrote it
+        sys.path[:] = setup.module_path
+        try:
+            world = _make_world(setup)
+        except OSError as error:
+            control.send_bytes(UNAVAILABLE + dump_value(str(error)))
+            return
+        except AnyhookError as error:
+            control.send_bytes(FAILURE + dump_value(str(error)))
+            return
+        control.send_bytes(READY + dump_value((tuple(world.paths), tuple(world.limits))))
+        keeper = _Keeper(control, world)
+        installed_directories()  # takes a millisecond, which no run needs to wait for
+        try:
+            keeper.serve()
+        finally:
+            world.end_processes()
+            world.close()
 
 
 def _make_world(setup: SandboxSetup) -> World:

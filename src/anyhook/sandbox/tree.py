@@ -89,8 +89,24 @@ class SandboxTree:
         # A mount of its own, so that it can be read-only when everything is in place.
         system.mount(ROOT, ROOT, flags=system.MS_BIND)
         self._show_system()
-        self._make_devices()
-        self._make_system_directories()
+        devices = f"{ROOT}/dev"
+        os.mkdir(devices)
+        for name in DEVICES:
+            _bind(f"/dev/{name}", f"{devices}/{name}")
+        for name, link in DEVICE_LINKS.items():
+            os.symlink(link, f"{devices}/{name}")
+        os.mkdir(f"{devices}/pts")
+        options = "newinstance,ptmxmode=0666,mode=620"
+        system.mount("devpts", f"{devices}/pts", "devpts", system.MS_NOSUID, options)
+        os.mkdir(f"{devices}/shm")
+        self._mount_scratch(f"{devices}/shm", "/dev/shm")
+        for name in ("proc", "run", "sys"):
+            os.mkdir(f"{ROOT}/{name}")
+        # Read-only: root could change the settings of the machine below /proc/sys.
+        system.mount("proc", f"{ROOT}/proc", "proc", _READ_ONLY)
+        with suppress(OSError):
+            system.mount("sysfs", f"{ROOT}/sys", "sysfs", _READ_ONLY)
+        self._mount_scratch(f"{ROOT}/run", "/run")
         self._show_writable()
         system.mount("none", ROOT, flags=system.MS_REMOUNT | system.MS_BIND | system.MS_RDONLY)
 
@@ -154,28 +170,6 @@ class SandboxTree:
                 shutil.copy2(entry.path, target)
             elif entry.is_file():
                 _bind(entry.path, target)
-
-    def _make_devices(self) -> None:
-        directory = f"{ROOT}/dev"
-        os.mkdir(directory)
-        for name in DEVICES:
-            _bind(f"/dev/{name}", f"{directory}/{name}")
-        for name, link in DEVICE_LINKS.items():
-            os.symlink(link, f"{directory}/{name}")
-        os.mkdir(f"{directory}/pts")
-        options = "newinstance,ptmxmode=0666,mode=620"
-        system.mount("devpts", f"{directory}/pts", "devpts", system.MS_NOSUID, options)
-        os.mkdir(f"{directory}/shm")
-        self._mount_scratch(f"{directory}/shm", "/dev/shm")
-
-    def _make_system_directories(self) -> None:
-        for name in ("proc", "run", "sys"):
-            os.mkdir(f"{ROOT}/{name}")
-        # Read-only: root could change the settings of the machine below /proc/sys.
-        system.mount("proc", f"{ROOT}/proc", "proc", _READ_ONLY)
-        with suppress(OSError):
-            system.mount("sysfs", f"{ROOT}/sys", "sysfs", _READ_ONLY)
-        self._mount_scratch(f"{ROOT}/run", "/run")
 
     def _mount_scratch(self, target: str, path: str) -> None:
         """Mount an empty directory of the file system in memory in the place of a real one."""

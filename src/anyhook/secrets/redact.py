@@ -156,7 +156,14 @@ def find_secrets(text: str) -> list[Secret]:
             united.append((start, end, number))
     secrets: list[Secret] = []
     for start, end, number in united:
-        first, last = _between_escapes(text, start, end)
+        # The parts of escapes, like the `n` of `\n`, do not belong to the secret.
+        before = start
+        while before and text[before - 1] == "\\":
+            before -= 1
+        first = start + (start - before) % 2
+        last = end
+        while last > first and text[last - 1] == "\\":
+            last -= 1
         if first < last and not text.startswith("[redacted:", first):
             secrets.append(Secret(first, last, KINDS[number].label))
     return secrets
@@ -330,18 +337,6 @@ def compiled(pattern: str, before: int = 0) -> re.Pattern[str]:
         return re.compile(pattern)
     secret = pattern if "(?P<secret>" in pattern else f"(?P<secret>{pattern})"
     return re.compile(rf"(?s:.{{0,{before}}}?){secret}")
-
-
-def _between_escapes(text: str, start: int, end: int) -> tuple[int, int]:
-    r"""Return where a secret begins and ends without the parts of escapes, like the `n` of `\n`."""
-    before = start
-    while before and text[before - 1] == "\\":
-        before -= 1
-    if (start - before) % 2:
-        start += 1
-    while end > start and text[end - 1] == "\\":
-        end -= 1
-    return start, end
 
 
 def _replace_value(text: str, value: str, label: str, *, is_json: bool) -> tuple[str, int]:

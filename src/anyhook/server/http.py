@@ -93,7 +93,15 @@ def make_app(
         return JSONResponse({"ok": True, "anyhook": __version__, "hooks": responder.hooks})
 
     async def fire(request: Request) -> Response:
-        _check_headers(token, request.headers)
+        if not _has_token(token, request.headers):
+            raise HTTPException(
+                401,
+                "the token is missing or wrong: send Authorization: Bearer TOKEN",
+                {"WWW-Authenticate": "Bearer"},
+            )
+        content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if content_type != JSON:
+            raise HTTPException(415, f"an event is JSON: send Content-Type: {JSON}")
         servers = tuple(_SERVER.findall(request.headers.get(SERVERS_HEADER, "")))
         if server_name in servers or len(servers) >= MAX_SERVERS:
             raise HTTPException(508, "a hook of this server leads to it; ask another URL")
@@ -274,18 +282,6 @@ def _has_token(token: str | None, headers: Headers) -> bool:
     scheme, _, credentials = headers.get("authorization", "").partition(" ")
     is_right = hmac.compare_digest(credentials.strip().encode(), token.encode())
     return is_right and scheme.lower() == "bearer"
-
-
-def _check_headers(token: str | None, headers: Headers) -> None:
-    if not _has_token(token, headers):
-        raise HTTPException(
-            401,
-            "the token is missing or wrong: send Authorization: Bearer TOKEN",
-            {"WWW-Authenticate": "Bearer"},
-        )
-    content_type = headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != JSON:
-        raise HTTPException(415, f"an event is JSON: send Content-Type: {JSON}")
 
 
 # -- one event

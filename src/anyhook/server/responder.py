@@ -90,10 +90,25 @@ class Responder:
         own_requests = _OwnRequests(leads_here, on_message)
         self.engines: dict[str, Engine] = {}
         for name in [agent] if agent else AGENTS:
+            spec = get_agent(name)
             if project is None:
-                engine = _engine_without_settings(name)
+                # It has no hooks but registered functions.
+                engine = Engine(
+                    Location.of("."),
+                    spec.with_settings(files=(), packages=None),
+                    store=None,
+                    services=Services(),
+                    warm=False,
+                )
             elif agent is None:
-                engine = _engine_of_project(project, name, trust_once=trust_once, environ=environ)
+                # `Engine.load` would report the hooks of the other agents as not loaded.
+                engine = Engine(
+                    Location.of(project, spec, environ=environ),
+                    spec,
+                    store=None if trust_once else TrustStore(),
+                    services=Services(),
+                    watch=True,
+                )
             else:
                 engine = Engine.load(
                     project, agent=name, trust_once=trust_once, environ=environ, watch=True
@@ -150,7 +165,16 @@ class Responder:
             EngineClosedError: After `close`.
         """
         await self._reload_changed_files()
-        engine = self._find_engine(payload)
+        # Without an environment: this one is the server's, not the agent's.
+        name = self._agent_name or recognize(payload, {})
+        if name is None:
+            event_keys = {get_agent(name).event_key for name in self.engines}
+            keys = " or ".join(sorted(filter(None, event_keys)))  # Copilot CLI sends no name
+            raise EventError(
+                f"the agent that sent this event cannot be recognized: {keys} must name an event "
+                f"of {', '.join(self.engines)}; start a server for one agent with --agent"
+            )
+        engine = self.engines[name]
         event, problems = engine.decode(payload)
         spec = engine.agent.by_canonical.get(event.name)
         if spec is None:
@@ -177,18 +201,6 @@ class Responder:
             return dump_json(reply)
         except (TypeError, ValueError, RecursionError):
             return dump_json(repair(reply))
-
-    def _find_engine(self, payload: Mapping[str, Any]) -> Engine:
-        # Without an environment: this one is the server's, not the agent's.
-        name = self._agent_name or recognize(payload, {})
-        if name is None:
-            event_keys = {get_agent(name).event_key for name in self.engines}
-            keys = " or ".join(sorted(filter(None, event_keys)))  # Copilot CLI sends no name
-            raise EventError(
-                f"the agent that sent this event cannot be recognized: {keys} must name an event "
-                f"of {', '.join(self.engines)}; start a server for one agent with --agent"
-            )
-        return self.engines[name]
 
     async def _reload_changed_files(self) -> None:
         if not any(file.has_changed() for file in self._files):
@@ -274,38 +286,6 @@ class _OwnRequests:
                 f"{place}: the hook {handler.label} is left out: it leads to this server"
             )
         return True
-
-
-def _engine_without_settings(agent_name: str) -> Engine:
-    """Make an engine that has no hooks but registered functions."""
-    return Engine(
-        Location.of("."),
-        get_agent(agent_name).with_settings(files=(), packages=None),
-        store=None,
-        services=Services(),
-        warm=False,
-    )
-
-
-def _engine_of_project(
-    project: str | os.PathLike[str],
-    agent_name: str,
-    *,
-    trust_once: bool,
-    environ: Mapping[str, str] | None,
-) -> Engine:
-    """Make an engine for the hooks of one agent, next to the engines of the others.
-
-    `Engine.load` reports the hooks of other agents as not loaded.
-    """
-    agent = get_agent(agent_name)
-    return Engine(
-        Location.of(project, agent, environ=environ),
-        agent,
-        store=None if trust_once else TrustStore(),
-        services=Services(),
-        watch=True,
-    )
 
 
 def _key_of(handler: HandlerSpec) -> object:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.settings.reader import LoadedFile
 
 DEFAULT_AGENT = CODING_AGENTS[0]
 """The agent whose rules are used where no settings show which one is meant: the first one of the
@@ -151,7 +150,10 @@ def agents_with_hooks(
             is_special = is_unclear or is_faulty or has_kept_hooks(agent, file)
             if not is_special and not has_hooks:
                 continue
-            only_records = only_records and not is_special and _only_records(file)
+            handlers = [handler for _, handler in each_handler(file.definitions)]
+            others = [spec for spec in handlers if not is_recorder_command(spec.command or "")]
+            if is_special or not handlers or others:
+                only_records = False
             if file.source.layer in PROJECT_LAYERS:
                 project_paths.append(file.source.path)
             elif file.source.layer in USER_LAYERS:
@@ -160,13 +162,6 @@ def agents_with_hooks(
             paths = tuple(project_paths), tuple(user_paths)
             agents.append(AgentSettings(agent.name, agent.title, *paths, only_records))
     return tuple(agents)
-
-
-def _only_records(file: LoadedFile) -> bool:
-    """Return whether a file with hooks has only the recorder."""
-    handlers = [handler for _, handler in each_handler(file.definitions)]
-    others = [handler for handler in handlers if not is_recorder_command(handler.command or "")]
-    return bool(handlers) and not others
 
 
 def _may_have_hooks(agent: AgentSpec, location: Location) -> bool:

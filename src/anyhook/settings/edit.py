@@ -72,7 +72,19 @@ def add_items(text: str, path: JsonPath, values: Sequence[Any], *, file: str = "
     text = _with_object(text, file)
     document = read_settings(text, file)
     intended = copy_value(document)
-    items = _list_to_extend(intended, path, document)
+    # Missing objects on the way, and the list, are created.
+    items: Any = intended
+    for depth, step in enumerate(path):
+        if isinstance(step, int):
+            if not isinstance(items, list) or not 0 <= step < len(items):
+                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
+            items = items[step]
+        else:
+            if not isinstance(items, dict):
+                raise _wrong_type(document, path[:depth], "an object")
+            items = items.setdefault(step, [] if depth == len(path) - 1 else {})
+    if not isinstance(items, list):
+        raise _wrong_type(document, path, "a list")
     keys = {json.dumps(item, sort_keys=True) for item in items}
     new: list[Any] = []
     for value in map(editor.storable, values):
@@ -196,22 +208,6 @@ def _with_object(text: str, file: str) -> str:
 def copy_value(document: SettingsDocument) -> Any:
     """Return a copy of the value of a file."""
     return json.loads(json.dumps(document.value))
-
-
-def _list_to_extend(value: Any, path: JsonPath, document: SettingsDocument) -> list[Any]:
-    """Return the list at a path; missing objects on the way, and the list, are created."""
-    for depth, step in enumerate(path):
-        if isinstance(step, int):
-            if not isinstance(value, list) or not 0 <= step < len(value):
-                raise _wrong_type(document, path[:depth], f"a list with an item {step}")
-            value = value[step]
-        else:
-            if not isinstance(value, dict):
-                raise _wrong_type(document, path[:depth], "an object")
-            value = value.setdefault(step, [] if depth == len(path) - 1 else {})
-    if not isinstance(value, list):
-        raise _wrong_type(document, path, "a list")
-    return value
 
 
 def _wrong_type(document: SettingsDocument, path: JsonPath, expected: str) -> SettingsError:

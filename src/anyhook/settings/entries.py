@@ -54,30 +54,22 @@ def add_definitions(
         entries: list[dict[str, Any]] = []
         for definition in added:
             entries += own_entries(agent, definition)
-        _check_unicode(entries, file)
+        written = json.dumps(entries, ensure_ascii=False)
+        # Paths are bytes, and JSON and TOML are Unicode. The word is searched separately: a command
+        # may be one long word, which an expression for the whole word reads again and again.
+        if _NOT_UNICODE.search(written):
+            path = next(word for word in _WORD.findall(written) if _NOT_UNICODE.search(word))
+            raise SettingsError(
+                f"no settings file can name {path!a}, which is not UTF-8; choose another "
+                "directory, for copies of guards with ANYHOOK_DATA_DIR",
+                path=file,
+            )
         if entries:
             text = add_items(text, (*HOOKS_PATH, event), entries, file=file)
     observed = agent.newest_rules
     if observed.enabled_by_default:
         return text
     return switch_hooks_on(agent, text, file)
-
-
-def _check_unicode(entries: Sequence[Mapping[str, Any]], file: str) -> None:
-    """Check that a file can hold definitions: paths are bytes, and JSON and TOML are Unicode.
-
-    Raises:
-        SettingsError: If one names a path that is not UTF-8.
-    """
-    text = json.dumps(entries, ensure_ascii=False)
-    # A command may be one long word, which an expression for the whole word reads again and again.
-    if _NOT_UNICODE.search(text):
-        path = next(word for word in _WORD.findall(text) if _NOT_UNICODE.search(word))
-        raise SettingsError(
-            f"no settings file can name {path!a}, which is not UTF-8; choose another "
-            "directory, for copies of guards with ANYHOOK_DATA_DIR",
-            path=file,
-        )
 
 
 def switch_hooks_on(agent: AgentSpec, text: str, file: str) -> str:

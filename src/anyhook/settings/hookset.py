@@ -87,9 +87,15 @@ class HookSet(Record, kw_only=False):
         rules = rules or self.agent.documented
         if rules.toggle_policy == "precedence":
             return self._switched_off_by_precedence(rules, handler)
-        if rules.toggle_policy == "any":
-            return self._switched_off_by_any(rules, handler)
-        return self._switched_off_by_authority(rules, handler)
+        if rules.toggle_policy == "authority":
+            return self._switched_off_by_authority(rules, handler)
+        # The first switch that is off counts; no layer switches hooks on again.
+        for file in self._switching_files:
+            if file.enabled is not False or not self._switches(file, handler, rules):
+                continue
+            if not self._is_protected(handler, file):
+                return str(file.enabled_at)
+        return None
 
     def _switched_off_by_authority(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
         """Ask the layers with at least the handler's authority, the strongest first.
@@ -152,15 +158,6 @@ class HookSet(Record, kw_only=False):
         if switch.enabled or self._is_protected(handler, switch):
             return None
         return str(switch.enabled_at)
-
-    def _switched_off_by_any(self, rules: RuleSet, handler: HandlerSpec) -> str | None:
-        """Return the first switch that is off; no layer switches hooks on again."""
-        for file in self._switching_files:
-            if file.enabled is not False or not self._switches(file, handler, rules):
-                continue
-            if not self._is_protected(handler, file):
-                return str(file.enabled_at)
-        return None
 
     def _switches(self, file: LoadedFile, handler: HandlerSpec, rules: RuleSet) -> bool:
         """Return whether the switches of a file can count for a handler."""

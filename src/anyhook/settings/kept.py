@@ -26,7 +26,7 @@ from anyhook.settings.layout import iter_definitions, iter_handlers
 from anyhook.settings.reader import read_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from anyhook.agents.spec import AgentSpec
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -70,8 +70,26 @@ def kept_hooks(agent: AgentSpec, files: Sequence[LoadedFile]) -> list[KeptHook]:
     """
     hooks: list[KeptHook] = []
     for file in files:
-        if file.source.layer in (Layer.PROJECT, Layer.LOCAL, Layer.USER):
-            hooks += _kept_hooks_of_file(agent, file.source)
+        source = file.source
+        if source.layer not in (Layer.PROJECT, Layer.LOCAL, Layer.USER):
+            continue
+        record = _record_of(source)
+        for entry in read_record(record, "hooks"):
+            written = entry.get("definition")
+            # A record that comes with a repository must not hide a hook behind another one.
+            has_others = len(list_at(written, ("hooks",))) > 1
+            if entry.get("file") != source.path.name or has_others:
+                continue
+            value: Any = {entry.get("event"): [written]}
+            for key in reversed(HOOKS_PATH):
+                value = {key: value}
+            document = parse(json.dumps(value), str(record))
+            for definition in read_document(agent, source, document).definitions[:1]:
+                line = entry.get("line")
+                place = Place(str(source.path), line if isinstance(line, int) else None)
+                handler = replace(definition.handlers[0], place=place)
+                alone = replace(definition, place=place, handlers=(handler,))
+                hooks.append(KeptHook(source, record, entry, alone))
     return hooks
 
 
@@ -81,28 +99,6 @@ def has_kept_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
         return bool(kept_hooks(agent, [file]))
     except SettingsError:
         return True
-
-
-def _kept_hooks_of_file(agent: AgentSpec, source: Source) -> Iterator[KeptHook]:
-    record = _record_of(source)
-    for entry in read_record(record, "hooks"):
-        if entry.get("file") != source.path.name:
-            continue
-        written = entry.get("definition")
-        hooks = list_at(written, ("hooks",))
-        # A record that comes with a repository must not hide a hook behind another one.
-        if len(hooks) > 1:
-            continue
-        value: Any = {entry.get("event"): [written]}
-        for key in reversed(HOOKS_PATH):
-            value = {key: value}
-        document = parse(json.dumps(value), str(record))
-        for definition in read_document(agent, source, document).definitions[:1]:
-            line = entry.get("line")
-            place = Place(str(source.path), line if isinstance(line, int) else None)
-            handler = replace(definition.handlers[0], place=place)
-            alone = replace(definition, place=place, handlers=(handler,))
-            yield KeptHook(source, record, entry, alone)
 
 
 def keep(source: Source, entries: Iterable[dict[str, Any]]) -> Change:

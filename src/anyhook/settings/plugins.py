@@ -39,28 +39,20 @@ def find_plugin_sources(
     record = Path(spec.record.format(config=config_dir(agent, location)))
     search.watched.append(record)
     for name, entry in dict_at(search.read_object(record), ("plugins",)).items():
-        installation = _find_installation(entry, location.project)
-        if installation is None:
-            continue
-        is_local = isinstance(installation.get("projectPath"), str)
-        layer = _plugin_layer(agent, spec, files, name, is_local=is_local)
-        if layer is not None:
-            root = Path(installation["installPath"])
-            _find_hook_files(search, spec, files, name=name, root=root, layer=layer)
+        for row in entry if isinstance(entry, list) else [entry]:
+            if not isinstance(row, dict) or not isinstance(row.get("installPath"), str):
+                continue
+            path = row.get("projectPath")
+            # Without a path it is installed for all projects.
+            if isinstance(path, str) and Path(path) != location.project:
+                continue
+            is_local = isinstance(path, str)
+            layer = _plugin_layer(agent, spec, files, name, is_local=is_local)
+            if layer is not None:
+                root = Path(row["installPath"])
+                _find_hook_files(search, spec, files, name=name, root=root, layer=layer)
+            break
     return search
-
-
-def _find_installation(entry: object, project: Path) -> Mapping[str, Any] | None:
-    """Return the record of an installation for all projects, or for this one."""
-    rows = entry if isinstance(entry, list) else [entry]
-    for row in rows:
-        if not isinstance(row, dict) or not isinstance(row.get("installPath"), str):
-            continue
-        path = row.get("projectPath")
-        # Without a path it is installed for all projects.
-        if not isinstance(path, str) or Path(path) == project:
-            return row
-    return None
 
 
 def _plugin_layer(

@@ -141,8 +141,7 @@ class _FileReader(Reporter):
             return LoadedFile(
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
-        faults = self._find_schema_faults()
-        ignored = self._report_ignored(faults)
+        ignored, dropped_hooks = self._find_schema_faults(definitions)
         return LoadedFile(
             self.source,
             exists=True,
@@ -157,39 +156,39 @@ class _FileReader(Reporter):
             diagnostics=tuple(self.diagnostics),
             ignored=ignored,
             dropped_events=tuple(self.dropped_events),
-            dropped_hooks=() if ignored else tuple(self._report_dropped(faults, definitions)),
+            dropped_hooks=dropped_hooks,
         )
 
-    def _find_schema_faults(self) -> list[SchemaFault]:
-        """Return the mistakes for which the agent leaves out hooks that are read here."""
+    def _find_schema_faults(
+        self, definitions: list[HookDefinition]
+    ) -> tuple[Diagnostic | None, tuple[Diagnostic, ...]]:
+        """Return why the agent leaves out hooks that are read here, because of mistakes elsewhere.
+
+        It ignores the whole file because of the first diagnostic, or parts because of the others.
+        """
         has_hooks = self._value_at(self.hooks_path) is not None
         is_own = self.source.file is not None and not self.source.is_foreign
         if not has_hooks or not is_own or not self.settings.schema_faults:
-            return []
-        return list(load_object(self.settings.schema_faults)(self.document.value, self.events))
-
-    def _report_ignored(self, faults: list[SchemaFault]) -> Diagnostic | None:
-        """Return why the agent ignores the whole file, with its hooks, because of a mistake."""
+            return None, ()
+        find_faults = load_object(self.settings.schema_faults)
+        faults: list[SchemaFault] = list(find_faults(self.document.value, self.events))
         for fault in faults:
             if fault.left_out is None:
                 message = (
                     f"{self.agent.title} ignores the whole file because of this and runs none of "
                     f"its hooks: {fault.problem}"
                 )
-                return diagnose("settings-dropped", message, self.document.place(fault.path))
-        return None
-
-    def _report_dropped(
-        self, faults: list[SchemaFault], definitions: list[HookDefinition]
-    ) -> Iterator[Diagnostic]:
-        """Yield why the agent leaves out parts of the file of which hooks are read here."""
+                place = self.document.place(fault.path)
+                return diagnose("settings-dropped", message, place), ()
         read = {definition.place for definition in definitions}
         read |= {handler.place for _, handler in each_handler(definitions)}
+        dropped: list[Diagnostic] = []
         for fault in faults:
             place = self.document.place(fault.left_out or ())
             if place in read:
                 message = f"{self.agent.title} leaves this out: {fault.problem}"
-                yield diagnose("hook-dropped", message, place)
+                dropped.append(diagnose("hook-dropped", message, place))
+        return None, tuple(dropped)
 
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""
@@ -456,23 +455,22 @@ class _FileReader(Reporter):
             value = self._value_at(toggle.path)
             is_read = not toggle.layers or self.source.layer in toggle.layers
             is_read = is_read and toggle.file in ("", self.source.path.name)
-            if toggle.kind in kinds and value is not None and is_read:
-                self._check_legacy(toggle, value)
-                yield toggle, value
-
-    def _check_legacy(self, toggle: HookToggle, value: object) -> None:
-        # A list of objects at the older place holds the hooks of an event with the same name.
-        is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
-        if not toggle.legacy or is_event:
-            return
-        for newer in self.settings.hook_toggles:
-            if newer.kind == toggle.kind and not newer.legacy:
+            if toggle.kind not in kinds or value is None or not is_read:
+                continue
+            # A list of objects at the older place holds the hooks of an event with the same name.
+            is_event = isinstance(value, list) and any(isinstance(item, dict) for item in value)
+            newer = [
+                other
+                for other in self.settings.hook_toggles
+                if other.kind == toggle.kind and not other.legacy
+            ]
+            if toggle.legacy and newer and not is_event:
                 message = (
                     f"{'.'.join(toggle.path)} is where older releases look; newer ones read "
-                    f"{'.'.join(newer.path)}"
+                    f"{'.'.join(newer[0].path)}"
                 )
                 self.report("legacy-place", message, toggle.path)
-                return
+            yield toggle, value
 
     def _check_switch_object(self) -> None:
         """Report unknown members of the object that holds the switches and nothing else."""

@@ -280,37 +280,29 @@ def _settings_places(
             continue
         descending = place.file.descending
         diagnostics += report_closed(list_directories(place.path))
-        files_found = list_files(place.path, descending=descending)
-        paths, problems = _limit_files(files_found, base_directory(place.path))
-        diagnostics += problems
+        listed = list_files(place.path, descending=descending)
+        paths: list[Path] = []
+        total_size = 0
+        for path in listed[:MAX_FILES]:
+            with suppress(OSError):  # why it cannot be read is reported when it is read
+                total_size += path.stat().st_size
+            if total_size > MAX_TOTAL_SIZE:
+                break
+            paths.append(path)
+        left_out = listed[len(paths) :]
+        if left_out:
+            message = (
+                f"{len(listed):,} files are more than anyhook reads ({MAX_FILES:,} files or "
+                f"{MAX_TOTAL_SIZE >> 20} MiB in a directory); the last {len(left_out):,}, from "
+                f"{left_out[0].name} on, are left out; write their hooks into fewer files"
+            )
+            directory = Place(str(base_directory(place.path)))
+            diagnostics.append(diagnose("too-many-hooks", message, directory))
         own_path = _written_path(place)
         if place.file.written_name and own_path not in paths:
             paths.append(own_path)
         files += [place.replace(path=path) for path in paths]
     return files
-
-
-def _limit_files(paths: list[Path], directory: Path) -> tuple[list[Path], list[Diagnostic]]:
-    """Return the first files of a pattern that searches a directory.
-
-    There is a diagnostic if some are left out.
-    """
-    kept: list[Path] = []
-    total_size = 0
-    for path in paths[:MAX_FILES]:
-        with suppress(OSError):  # why it cannot be read is reported when it is read
-            total_size += path.stat().st_size
-        if total_size > MAX_TOTAL_SIZE:
-            break
-        kept.append(path)
-    if len(kept) == len(paths):
-        return kept, []
-    message = (
-        f"{len(paths):,} files are more than anyhook reads ({MAX_FILES:,} files or "
-        f"{MAX_TOTAL_SIZE >> 20} MiB in a directory); the last {len(paths) - len(kept):,}, from "
-        f"{paths[len(kept)].name} on, are left out; write their hooks into fewer files"
-    )
-    return kept, [diagnose("too-many-hooks", message, Place(str(directory)))]
 
 
 def _written_path(place: _SettingsPlace) -> Path:

@@ -108,25 +108,22 @@ def parse_toml(text: str, file: str = "text.toml") -> TomlDocument:
     try:
         value = tomllib.loads(text.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise _describe_problem(text, str(error)) from None
+        match = _PROBLEM.fullmatch(str(error))
+        if match is None:
+            raise TomlSyntaxError(str(error), text, 0) from None
+        if match["line"] is None:
+            raise TomlSyntaxError(match["message"], text, len(text)) from None
+        start = 0
+        for _ in range(int(match["line"]) - 1):
+            start = text.index("\n", start) + 1
+        offset = start + int(match["column"]) - 1
+        raise TomlSyntaxError(match["message"], text, offset) from None
     except RecursionError:
         raise TomlSyntaxError("nested too deep", text, 0) from None
     # An integer of thousands of digits.
     except ValueError as error:
         raise TomlSyntaxError(str(error), text, 0) from None
     return TomlDocument(file, text, _to_json(value))
-
-
-def _describe_problem(text: str, problem: str) -> TomlSyntaxError:
-    match = _PROBLEM.fullmatch(problem)
-    if match is None:
-        return TomlSyntaxError(problem, text, 0)
-    if match["line"] is None:
-        return TomlSyntaxError(match["message"], text, len(text))
-    offset = 0
-    for _ in range(int(match["line"]) - 1):
-        offset = text.index("\n", offset) + 1
-    return TomlSyntaxError(match["message"], text, offset + int(match["column"]) - 1)
 
 
 def _to_json(value: Any) -> Any:

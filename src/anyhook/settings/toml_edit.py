@@ -35,17 +35,39 @@ def storable(value: Any) -> Any:
 
 def insert_items(document: TomlDocument, path: JsonPath, values: Sequence[Any]) -> str:
     """Return the text with values at the end of the list at a path, which may be missing."""
-    if all(isinstance(value, dict) for value in values) and not _is_inline(document, path):
-        return _insert_tables(document, path, values)
+    if _is_inline(document, path) or not all(isinstance(value, dict) for value in values):
 
-    def append(root: Any) -> None:
-        parent = _container(root, path[:-1])
-        if path[-1] not in parent:
-            parent[path[-1]] = _inline([])
-        for value in values:
-            parent[path[-1]].append(_inline(value))
+        def append(root: Any) -> None:
+            parent = _container(root, path[:-1])
+            if path[-1] not in parent:
+                parent[path[-1]] = _inline([])
+            for value in values:
+                parent[path[-1]].append(_inline(value))
 
-    return _change(document, append)
+        return _change(document, append)
+    # Each value becomes a table with a header.
+    text = document.text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    keys = [step for step in path if isinstance(step, str)]
+    blocks = [newline.join(table_lines(keys, value)) + newline for value in values]
+    at = len(text)
+    # A nested list must follow its table, before the next table of that list begins.
+    anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
+    for anchor in anchors:
+        if anchor in document.spans:
+            # After the last member of the table, or of the list of tables.
+            spans = document.spans.items()
+            end = max(span.end for key, span in spans if key[: len(anchor)] == anchor)
+            at = _end_of_line(text, end)
+            break
+    before, after = text[:at], text[at:]
+    separator = newline if before and not before.endswith("\n") else ""
+    if before.strip():
+        separator += newline
+    block = newline.join(blocks)
+    if after and not after.startswith(("\n", "\r")):
+        block += newline
+    return before + separator + block + after
 
 
 def insert_member(document: TomlDocument, path: JsonPath, value: Any) -> str:
@@ -81,7 +103,19 @@ def remove(document: TomlDocument, path: JsonPath) -> str:
     """Return the text without the item or member at a path."""
     span = document.spans.get(path)
     if span is not None and span.has_header:
-        return _cut_sections(document, path)
+        # The lines of the table and of those in it; comments around them stay.
+        text = document.text
+        for section in reversed(document.sections):
+            if section.path[: len(path)] != path:
+                continue
+            start = text.rfind("\n", 0, section.start) + 1
+            before, after = text[:start], text[_end_of_line(text, section.end) :]
+            if not before.strip() or before.endswith(("\n\n", "\r\n\r\n")):
+                after = after.lstrip("\r\n")
+            if not after:
+                before = before.rstrip("\r\n") + ("\n" if before.strip() else "")
+            text = before + after
+        return text
 
     def delete(root: Any) -> None:
         for step in path[:-1]:
@@ -174,32 +208,6 @@ def _is_inline(document: TomlDocument, path: JsonPath) -> bool:
     return False
 
 
-def _insert_tables(document: TomlDocument, path: JsonPath, values: Sequence[dict[str, Any]]) -> str:
-    """Return the text with tables at the end of the list at a path."""
-    text = document.text
-    newline = "\r\n" if "\r\n" in text else "\n"
-    keys = [step for step in path if isinstance(step, str)]
-    blocks = [newline.join(table_lines(keys, value)) + newline for value in values]
-    at = len(text)
-    # A nested list must follow its table, before the next table of that list begins.
-    anchors = (path, path[:-1]) if any(isinstance(step, int) for step in path) else (path,)
-    for anchor in anchors:
-        if anchor in document.spans:
-            # After the last member of the table, or of the list of tables.
-            spans = document.spans.items()
-            end = max(span.end for key, span in spans if key[: len(anchor)] == anchor)
-            at = _end_of_line(text, end)
-            break
-    before, after = text[:at], text[at:]
-    separator = newline if before and not before.endswith("\n") else ""
-    if before.strip():
-        separator += newline
-    block = newline.join(blocks)
-    if after and not after.startswith(("\n", "\r")):
-        block += newline
-    return before + separator + block + after
-
-
 def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
     """Return the lines of a table of a list; lists of objects in it get tables of their own."""
     name = ".".join(tomlkit.key(key).as_string() for key in keys)
@@ -213,22 +221,6 @@ def table_lines(keys: list[str], value: dict[str, Any]) -> list[str]:
         else:
             lines.append(f"{tomlkit.key(key).as_string()} = {_inline(member).as_string()}")
     return lines + nested
-
-
-def _cut_sections(document: TomlDocument, path: JsonPath) -> str:
-    """Return the text without the lines of a table; comments around them stay."""
-    text = document.text
-    for section in reversed(document.sections):
-        if section.path[: len(path)] != path:
-            continue
-        start = text.rfind("\n", 0, section.start) + 1
-        before, after = text[:start], text[_end_of_line(text, section.end) :]
-        if not before.strip() or before.endswith(("\n\n", "\r\n\r\n")):
-            after = after.lstrip("\r\n")
-        if not after:
-            before = before.rstrip("\r\n") + ("\n" if before.strip() else "")
-        text = before + after
-    return text
 
 
 def _end_of_line(text: str, offset: int) -> int:

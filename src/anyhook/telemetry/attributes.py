@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from anyhook.engine.observers import OWN_SESSIONS
@@ -48,14 +49,19 @@ def event_attributes(agent: AgentSpec, event: Event) -> Attributes:
         names.AGENT: agent.name,
         names.EVENT: event.name,
     }
+    model = getattr(event, "model", None)
+    request = getattr(event, "llm_request", None)
+    if isinstance(request, Mapping):
+        model = request.get("model")
     optional = {
         names.CONVERSATION_ID: session_of(event),
         names.AGENT_ID: event.agent_id,
-        names.REQUEST_MODEL: _model_of(event),
+        names.REQUEST_MODEL: model,
     }
     if isinstance(event, ToolEvent):
         optional[names.TOOL_NAME] = event.tool_name
-        optional[names.TOOL] = _canonical_tool(event)
+        with suppress(Exception):  # a payload may hold any JSON
+            optional[names.TOOL] = event.tool
         optional[names.TOOL_CALL_ID] = event.tool_use_id
     for key, value in optional.items():
         if value:
@@ -67,20 +73,6 @@ def event_name(event: Event) -> str:
     """Return the name of the span of an event."""
     tool = getattr(event, "tool_name", None)
     return f"{event.name} {clean(tool)}" if tool else event.name
-
-
-def _model_of(event: Event) -> str | None:
-    request = getattr(event, "llm_request", None)
-    if isinstance(request, Mapping):
-        return request.get("model")
-    return getattr(event, "model", None)
-
-
-def _canonical_tool(event: ToolEvent) -> str | None:
-    try:
-        return event.tool
-    except Exception:  # noqa: BLE001 - a payload may hold any JSON
-        return None
 
 
 def decision_attributes(decision: Decision) -> Attributes:

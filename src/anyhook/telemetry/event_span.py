@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from opentelemetry.context import Context
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
     from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.metrics import Metrics
@@ -130,24 +130,20 @@ class EventSpan:
             self._span.set_attributes(decision_contents(decision))
         context = trace.set_span_in_context(self._span)
         for result in decision.results:
-            self._make_hook_span(context, decision, result, end_time)
-
-    def _make_hook_span(
-        self, context: Context, decision: Decision, result: HandlerResult, end_time: int
-    ) -> None:
-        """Make the span of a hook after the fact: its result has the times."""
-        attributes = hook_attributes(self._agent, self._event, decision, result)
-        if self._instruments.has_contents:
-            attributes.update(hook_contents(result))
-        # The clock of results starts a little later than that of the span.
-        start = min(self._start_time + _nanoseconds(result.started), end_time)
-        span = self._instruments.tracer.start_span(
-            f"hook {attributes[names.HOOK_NAME]}", context, attributes=attributes, start_time=start
-        )
-        error = error_of(result)
-        if error:
-            span.set_status(SpanStatus(StatusCode.ERROR, error))
-        span.end(min(start + _nanoseconds(result.duration), end_time))
+            # The span of a hook is made after the fact: its result has the times.
+            attributes = hook_attributes(self._agent, self._event, decision, result)
+            if self._instruments.has_contents:
+                attributes.update(hook_contents(result))
+            # The clock of results starts a little later than that of the span.
+            start = min(self._start_time + _nanoseconds(result.started), end_time)
+            name = f"hook {attributes[names.HOOK_NAME]}"
+            span = self._instruments.tracer.start_span(
+                name, context, attributes=attributes, start_time=start
+            )
+            error = error_of(result)
+            if error:
+                span.set_status(SpanStatus(StatusCode.ERROR, error))
+            span.end(min(start + _nanoseconds(result.duration), end_time))
 
     def _leave_session(self, decision: Decision | None, end_time: int) -> None:
         if self._session is None:

@@ -82,7 +82,18 @@ def providers_from_environment() -> Providers:
     Raises:
         UsageError: If a variable names an exporter or a protocol that there is not.
     """
-    _check_protocol()
+    for name in (
+        "OTEL_EXPORTER_OTLP_PROTOCOL",
+        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
+        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
+    ):
+        protocol = os.environ.get(name) or PROTOCOL
+        if protocol != PROTOCOL:
+            raise UsageError(
+                f"{name} is {protocol}; anyhook exports with {PROTOCOL}: set {name}={PROTOCOL} and "
+                "the endpoint of your collector for HTTP, like "
+                "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"
+            )
     resource = Resource.create()
     # The name of OpenTelemetry for a program that the environment does not name.
     if str(resource.attributes.get("service.name")).startswith("unknown_service"):
@@ -96,21 +107,6 @@ def providers_from_environment() -> Providers:
     ]
     meter_provider = MeterProvider(readers, resource, shutdown_on_exit=False)
     return Providers(tracer_provider, meter_provider)
-
-
-def _check_protocol() -> None:
-    for name in (
-        "OTEL_EXPORTER_OTLP_PROTOCOL",
-        "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
-        "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL",
-    ):
-        protocol = os.environ.get(name) or PROTOCOL
-        if protocol != PROTOCOL:
-            raise UsageError(
-                f"{name} is {protocol}; anyhook exports with {PROTOCOL}: set {name}={PROTOCOL} and "
-                "the endpoint of your collector for HTTP, like "
-                "OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318"
-            )
 
 
 def _exporter_names(variable: str, exporters: Collection[str]) -> list[str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from anyhook.agents.spec import AgentSpec
-    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
     from anyhook.telemetry.attributes import Attributes
     from anyhook.telemetry.sessions import TracedSessions
@@ -77,7 +77,22 @@ class Metrics:
         self._event_duration.record(duration, common)
         self._count((agent.title, event.name, str(decision.outcome), decision.stop))
         for result in decision.results:
-            self._record_hook(common, result)
+            if result.status in NOT_RUN:
+                continue
+            # Several hooks may have one name: `bash`, with other arguments.
+            place = clean(result.handler.place, limit=4096)
+            hook = {
+                **common,
+                names.HOOK_NAME: clean(result.handler.label),
+                names.HOOK_PLACE: place,
+            }
+            status = str(result.status)
+            self._hook_duration.record(result.duration, {**hook, names.HOOK_STATUS: status})
+            trouble = trouble_of(result.status, result.exit_code, result.signal)
+            if trouble == Status.TIMED_OUT:
+                self._hook_timeouts.add(1, hook)
+            elif trouble:
+                self._hook_failures.add(1, {**hook, names.ERROR_TYPE: trouble})
 
     def count_unmatched(self, agent: AgentSpec, event: Event) -> None:
         """Count the decision on an event on which no hook runs."""
@@ -86,24 +101,6 @@ class Metrics:
     def _count(self, key: DecisionKey) -> None:
         with self._lock:
             self._decisions[key] = self._decisions.get(key, 0) + 1
-
-    def _record_hook(self, common: dict[str, str], result: HandlerResult) -> None:
-        if result.status in NOT_RUN:
-            return
-        # Several hooks may have one name: `bash`, with other arguments.
-        place = clean(result.handler.place, limit=4096)
-        hook = {
-            **common,
-            names.HOOK_NAME: clean(result.handler.label),
-            names.HOOK_PLACE: place,
-        }
-        status = str(result.status)
-        self._hook_duration.record(result.duration, {**hook, names.HOOK_STATUS: status})
-        trouble = trouble_of(result.status, result.exit_code, result.signal)
-        if trouble == Status.TIMED_OUT:
-            self._hook_timeouts.add(1, hook)
-        elif trouble:
-            self._hook_failures.add(1, {**hook, names.ERROR_TYPE: trouble})
 
 
 def _counter(meter: Meter, metric: names.Metric) -> Counter:

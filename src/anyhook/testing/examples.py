@@ -153,11 +153,6 @@ def run_example(hooks: Hooks, example: Example, agent: str) -> ExampleResult:
         return ExampleResult(
             example, agent, ExampleStatus.FAILED, "crash", (note,), traceback=traceback
         )
-    return _judge(example, agent, run)
-
-
-def _judge(example: Example, agent: str, run: HookRun) -> ExampleResult:
-    """Compare the answer of a run with what an example expects."""
     answer = run.answer
     got = describe_answer(answer)
     tool_input = str(answer.tool_input) if answer.tool_input else None

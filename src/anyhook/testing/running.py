@@ -120,7 +120,19 @@ def run_hook(
         raise UsageError("a process needs a file: give its path")
     if not Path(hook).is_file():
         raise UsageError(f"{hook} is not a file")
-    return _run_process(Path(hook), spec, payload, environ)
+    process_end = subprocess.run(
+        [sys.executable, str(Path(hook)), "--agent", spec.name],
+        input=json.dumps(payload).encode() + spec.payload_terminator,
+        capture_output=True,
+        env={**(os.environ if environ is None else environ), RECORDED: REHEARSAL},
+        timeout=PROCESS_TIMEOUT,
+        check=False,
+    )
+    stdout = process_end.stdout.decode(errors="replace")
+    stderr = process_end.stderr.decode(errors="replace")
+    # A hook reports what it did instead on standard error.
+    notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
+    return _understood(spec, payload, stdout, stderr, process_end.returncode, notes=notes)
 
 
 def run_on_example(hooks: Hooks, example: Example, agent: str) -> HookRun:
@@ -182,24 +194,6 @@ def _call_functions(
     reply = encode_answer(agent, spec, answer)
     stdout = json.dumps(reply) if reply else empty_reply
     return _understood(agent, payload, stdout, stderr, exit_code, notes=notes)
-
-
-def _run_process(
-    path: Path, agent: AgentSpec, payload: dict[str, Any], environ: Mapping[str, str] | None
-) -> HookRun:
-    process = subprocess.run(
-        [sys.executable, str(path), "--agent", agent.name],
-        input=json.dumps(payload).encode() + agent.payload_terminator,
-        capture_output=True,
-        env={**(os.environ if environ is None else environ), RECORDED: REHEARSAL},
-        timeout=PROCESS_TIMEOUT,
-        check=False,
-    )
-    stdout = process.stdout.decode(errors="replace")
-    stderr = process.stderr.decode(errors="replace")
-    # A hook reports what it did instead on standard error.
-    notes = [line for line in stderr.splitlines() if line.startswith("anyhook: ")]
-    return _understood(agent, payload, stdout, stderr, process.returncode, notes=notes)
 
 
 def _understood(

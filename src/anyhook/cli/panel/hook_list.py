@@ -287,30 +287,26 @@ class HookList(PanelScreen):
         hook = self._selected_except_recorder()
         if hook is None:
             return
-        notice = self._notice_before_switch(hook)
+        notice = ""
+        others = switched_together(hook)
+        if others:
+            notice = (
+                f"{hook.engine.agent.title} switches hooks by name: {hook.row.label} is also at "
+                f"{', '.join(others)}. Space again switches {count_of(len(others) + 1, 'hook')}."
+            )
+        elif hook.handler.layer is Layer.PROJECT:
+            file = show_path(hook.handler.place.file, hook.engine.project_dir)
+            state = "off" if hook.is_on else "on"
+            notice = (
+                f"{file} is shared with the project. Space again switches {hook.row.label} {state} "
+                "for every user of the project."
+            )
         if notice and self._announced != hook.key:
             self._announced = hook.key
             self.report_notice(notice)
             return
         self._announced = None
         self._switch(hook)
-
-    def _notice_before_switch(self, hook: PanelHook) -> str:
-        """Return what switching a hook changes for others; empty if it changes nothing."""
-        others = switched_together(hook)
-        if others:
-            return (
-                f"{hook.engine.agent.title} switches hooks by name: {hook.row.label} is also at "
-                f"{', '.join(others)}. Space again switches {count_of(len(others) + 1, 'hook')}."
-            )
-        if hook.handler.layer is Layer.PROJECT:
-            file = show_path(hook.handler.place.file, hook.engine.project_dir)
-            state = "off" if hook.is_on else "on"
-            return (
-                f"{file} is shared with the project. Space again switches {hook.row.label} {state} "
-                "for every user of the project."
-            )
-        return ""
 
     def action_shadow(self) -> None:
         """Let the hook run without deciding, or let a shadow decide."""
