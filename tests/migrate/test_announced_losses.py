@@ -145,6 +145,9 @@ def check(migration):
         ("mcp__memory__delete_entities", "^MCP:delete_entities$"),
         ("mcp__github__.*", "^MCP:.*$"),
         ("mcp__.*", "^MCP:.*$"),
+        ("mcp__github__(create|delete)_.*", "^MCP:(create|delete)_.*$"),
+        ("mcp__(github|gitlab)__.*", "^MCP:.*$"),
+        ("^mcp__(fs__write|git__push)$", "^MCP:.*$"),
         ("Write|mcp__fs__write_file", "^(Write|MCP:write_file)$"),
     ],
 )
@@ -161,7 +164,15 @@ def test_the_shim_does_not_check_a_server_that_the_target_does_not_name(plan):
     pattern = plan("claude", "cursor", ("PreToolUse", "mcp__.*__(write|create).*", "cat"))
 
     assert (matchers(both), check(both)) == (["^(MCP:write|MCP:.*)$"], "")
-    assert (matchers(pattern), check(pattern)) == (["^MCP:.*$"], "mcp__.*__(write|create).*")
+    assert (matchers(pattern), check(pattern)) == (["^MCP:(write|create).*$"], "")
+
+
+def test_an_expression_that_may_mean_a_server_is_reported(plan):
+    migration = plan("claude", "cursor", ("PreToolUse", ".*github.*", "cat"))
+
+    assert matchers(migration) == ["^MCP:.*$"]
+    assert subjects(migration, "lost") == ["matcher '.*github.*'"]
+    assert subjects(plan("claude", "cursor", ("PreToolUse", "Ed.*", "cat")), "lost") == []
 
 
 def test_a_name_that_users_choose_is_compared_by_the_shim(plan):

@@ -133,6 +133,7 @@ def _characters(text: str) -> Iterator[tuple[int, str, int]]:
 
 _SIMPLE_PATTERN = re.compile(r"(?:[\w-]|\.[*+])*\Z")
 """Letters and `.*`: patterns that can be rewritten piece by piece."""
+_QUANTIFIERS = ("?", "*", "+", "{")
 _TRAILING_WILDCARD = re.compile(r"\.[*+]\Z")
 _INNER_WILDCARD = re.compile(r"\.[*+].")
 
@@ -157,7 +158,9 @@ def translate_mcp_piece(
     if not is_marked or is_own_tool:
         return None
     rest = text.removeprefix(prefix)
-    if not _SIMPLE_PATTERN.match(rest):
+    # The shim can apply any other expression to the names, but not where they lack the server.
+    can_check = not loses_server(source, target) or rest.startswith(_QUANTIFIERS)
+    if can_check and not _SIMPLE_PATTERN.match(rest):
         return None
     if not piece.end and not _is_open(rest):
         rest = f"{rest}.*"
@@ -213,12 +216,13 @@ def _is_open(pattern: str) -> bool:
 
 
 def _splits(text: str, separator: str) -> list[tuple[str, str]]:
-    """Return every way to split a text into the names of a server and a tool."""
+    """Return every way to split a text into the names of a server and a tool, outside of groups."""
     splits: list[tuple[str, str]] = []
+    outside = {offset for offset, _, depth in _characters(text) if depth == 0}
     # A lookahead finds overlapping separators, too: `a___b` has two of `__`.
     for match in re.finditer(f"(?={re.escape(separator)})", text):
         offset = match.start()
-        if offset > 0:
+        if offset > 0 and offset in outside:
             splits.append((text[:offset], text[offset + len(separator) :]))
     return splits
 
@@ -230,6 +234,11 @@ def mcp_name_parts(agent: AgentSpec) -> McpNameParts:
         return McpNameParts(prefix=template.partition("{tool}")[0], separator="")
     prefix, _, rest = template.partition("{server}")
     return McpNameParts(prefix=prefix, separator=rest.partition("{tool}")[0])
+
+
+def loses_server(source: AgentSpec, target: AgentSpec) -> bool:
+    """Return whether only the names of the source hold the servers of MCP tools."""
+    return _names_servers(source) and not _names_servers(target)
 
 
 def _names_servers(agent: AgentSpec) -> bool:

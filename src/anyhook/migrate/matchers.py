@@ -19,6 +19,7 @@ from anyhook.migrate.matcher_pieces import (
     Reasons,
     TranslatedPiece,
     any_mcp_tool,
+    loses_server,
     mcp_name_parts,
     split_matcher,
     translate_mcp_piece,
@@ -287,7 +288,13 @@ def _translate_pattern(source: AgentSpec, piece: Piece, target: AgentSpec) -> Tr
     check = is_usable and _may_cover_mcp_tools(source, piece)
     if not names and not check:
         return TranslatedPiece(missing=((text, _why_missing(source, text, target)),))
-    return TranslatedPiece(names=names, check=check)
+    missing: Reasons = ()
+    names_of_source = [*source.tools, source.vocabulary.mcp_name.format(server="zz", tool="zz")]
+    may_mean_server = not any(map(matcher.matches, names_of_source))
+    if may_mean_server and loses_server(source, target):
+        reason = f"{target.title} does not name the server: where it means one, it covers no tool"
+        missing = ((text, reason),)
+    return TranslatedPiece(names=names, check=check, missing=missing)
 
 
 def _names_of_matching(source: AgentSpec, matcher: Matcher, target: AgentSpec) -> tuple[str, ...]:
