@@ -7,8 +7,11 @@ import json
 import pytest
 
 from anyhook import Engine, RequiredHooksError
+from anyhook.agents import get_agent
 from anyhook.cli import main
 from anyhook.model.events import BeforeTool
+from anyhook.settings.changes import settings_file
+from anyhook.settings.entries import add_definitions
 from anyhook.settings.report import MAX_ITEMS
 from anyhook.settings.sources import SIZE_LIMIT
 
@@ -241,6 +244,26 @@ def test_codex_edits_a_file_by_a_patch(project, run):
     sent = json.loads((project / "sent.json").read_text())["tool_input"]
     patch = "*** Begin Patch\n*** Add File: a.py\n+x = 1\n*** End Patch\n"
     assert sent == {"command": patch}
+
+
+@pytest.mark.parametrize(
+    ("agent", "is_set"), [("claude", False), ("cursor", False), ("qwen", True)]
+)
+def test_a_member_that_the_agent_ignores_has_no_effect(project, run, agent, is_set):
+    spec = get_agent(agent)
+    event, tool = spec.by_canonical["before_tool"].wire, spec.vocabulary.name("shell")
+    handler = {
+        "type": "command",
+        "command": 'test "$MODE" != hard || exit 2',
+        "env": {"MODE": "hard"},
+    }
+    path = settings_file(spec, project, "project")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(add_definitions(spec, "", str(path), {event: [{"hooks": [handler]}]}))
+
+    _, out = run("fire", event, "--agent", agent, "--tool", tool, "--trust-once")
+
+    assert ("→ DENY" in out) is is_set
 
 
 def configure_too_large(project):

@@ -392,6 +392,8 @@ class HandlerReader:
     # -- the environment
 
     def _read_env(self, value: dict[str, Any], path: JsonPath) -> dict[str, str]:
+        if "env" not in self.settings.handler_fields:  # reported as an unknown member
+            return {}
         members = self.reporter.typed_member(value, "env", dict, "an object of strings", path)
         env: dict[str, str] = {}
         for name, text in (members or {}).items():
