@@ -87,8 +87,11 @@ def _explain_missing_right(path: str, verb: str) -> str:
     A file is changed by putting a new one into its place, which takes the right to change its
     directory.
     """
-    steps = [(parent, "enter") for parent in _parents(path)]
-    steps.append((path, verb))
+    steps = [(path, verb)]
+    below = path
+    while (parent := os.path.dirname(below)) != below:
+        steps.insert(0, (parent, "enter"))
+        below = parent
     if verb == "change":
         steps.append((_nearest(os.path.dirname(path)), verb))
     for place, action in steps:
@@ -101,15 +104,6 @@ def _explain_missing_right(path: str, verb: str) -> str:
             return f"you may not {action} {name}; run: chmod u+{letter} {shlex.quote(place)}"
         return f"you may not {action} {name}, which belongs to {_user_name(status.st_uid)}"
     return ""
-
-
-def _parents(path: str) -> list[str]:
-    """Return the directories above a path, the highest first."""
-    parents: list[str] = []
-    while (parent := os.path.dirname(path)) != path:
-        parents.append(parent)
-        path = parent
-    return parents[::-1]
 
 
 def _user_name(number: int) -> str:
