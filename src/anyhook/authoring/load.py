@@ -48,7 +48,13 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
             "  hooks = Hooks()\n"
             "and `anyhook init --bare` writes one"
         )
-    module = _module_for(file)
+    from importlib.util import spec_from_loader
+
+    # Registered, so that its own classes find it.
+    name = f"anyhook_hook_{file.stem}_{hash(str(file)):x}"
+    module = sys.modules[name] = ModuleType(name)
+    spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
+    module.__dict__.update(__file__=str(file), __spec__=spec)
     sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
@@ -149,18 +155,6 @@ def _new_modules(directory: Path, former: set[str]) -> dict[str, ModuleType]:
 
 
 # -- the hook file itself
-
-
-def _module_for(file: Path) -> ModuleType:
-    """Return a new module, registered by a name under which its own classes find it."""
-    from importlib.util import spec_from_loader
-
-    name = f"anyhook_hook_{file.stem}_{hash(str(file)):x}"
-    module = ModuleType(name)
-    spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
-    module.__dict__.update(__file__=str(file), __spec__=spec)
-    sys.modules[name] = module
-    return module
 
 
 def _hooks_of(module: ModuleType, file: Path) -> Hooks:

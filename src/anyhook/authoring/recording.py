@@ -75,7 +75,22 @@ def record_hook(
     answer = answer_record(run.answer)
     record["time"] = run.started
     record["decision"] = {} if run.shadow else answer
-    record["results"] = [_result_record(run, answer)]
+    result: dict[str, Any] = {
+        "hook": run.hook,
+        "kind": RECORDER_KIND if run.hook == RECORDER else "command",
+        "status": run.status,
+        "duration": round(run.duration, 6),
+        "exit_code": run.exit_code,
+    }
+    optional = {
+        "place": run.file,
+        "answer": answer,
+        "error": run.error,
+        "shadow": run.shadow,
+        "stderr": run.note,
+        "version": version_record("", run.file),
+    }
+    record["results"] = [result | {name: value for name, value in optional.items() if value}]
     try:
         is_written = _append(directory, record)
     except OSError as error:
@@ -90,23 +105,3 @@ def _append(directory: str, record: dict[str, Any]) -> bool:
         from anyhook.model.json import repair
 
         return append(directory, repair(record))
-
-
-def _result_record(run: FunctionRun, answer: dict[str, Any]) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "hook": run.hook,
-        "kind": RECORDER_KIND if run.hook == RECORDER else "command",
-        "status": run.status,
-        "duration": round(run.duration, 6),
-        "exit_code": run.exit_code,
-    }
-    version = version_record("", run.file)
-    optional = {
-        "place": run.file,
-        "answer": answer,
-        "error": run.error,
-        "shadow": run.shadow,
-        "stderr": run.note,
-        "version": version,
-    }
-    return record | {name: value for name, value in optional.items() if value}

@@ -99,7 +99,12 @@ def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None)
     output = StandardOutput()
     release_prints()  # standard output is standard error now
     payload = _read_stdin() if payload is None else payload
-    elapsed = _take_elapsed()
+    # The variable is removed, because the hook must not pass it on.
+    seconds = os.environ.pop(ELAPSED_ENV, "0")
+    try:
+        elapsed = max(0.0, float(seconds))
+    except ValueError:
+        elapsed = 0.0
     is_collecting = gc.isenabled()
 
     def collect_again() -> None:
@@ -211,17 +216,6 @@ def _read_stdin() -> bytes:
         exit_now(INTERRUPTED)
 
 
-def _take_elapsed() -> float:
-    """Remove the seconds that have passed from the environment: the hook must not pass them on."""
-    text = os.environ.pop(ELAPSED_ENV, None)
-    if text is None:
-        return 0.0
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return 0.0
-
-
 class _UnreadableError(Exception):
     """There is no event, or none that can be read; the message gives the reason."""
 
@@ -318,9 +312,17 @@ class Run:
             return answer
 
         self._on_ready()
-        seconds = self._seconds_left()
-        if seconds <= 0:
+        # Less than the agent waits, if that is known.
+        longest = self._longest()
+        seconds = self._hooks.timeout
+        if seconds is None:
+            seconds = longest
+        elif self._timeout:
+            seconds = min(seconds, longest)
+        # The agent's own time is over if a worker has run the functions, and they did not end.
+        if self._elapsed >= max(seconds, longest):
             self._end_late()
+        seconds = max(MIN_SECONDS, seconds - self._elapsed)
         try:
             with self._output.watch(seconds, self._end_late), Deadline(seconds, self._end_late):
                 answer = self._hooks.decide(self._event, self._agent, call)
@@ -399,21 +401,6 @@ class Run:
             fitted, notes = fit(self._agent, self._event, rest)
         self._notes += notes
         return fitted
-
-    def _seconds_left(self) -> float:
-        """Return the time for the functions: less than the agent waits, if that is known.
-
-        It is 0 if the agent's own time is over: a worker has run them, and they did not end.
-        """
-        longest = self._longest()
-        seconds = self._hooks.timeout
-        if seconds is None:
-            seconds = longest
-        elif self._timeout:
-            seconds = min(seconds, longest)
-        if self._elapsed >= max(seconds, longest):
-            return 0.0
-        return max(MIN_SECONDS, seconds - self._elapsed)
 
     def _longest(self) -> float:
         """Return the part of the agent's own timeout that a hook may use, in seconds."""

@@ -225,28 +225,25 @@ class TrustGuard:
         key = (id(subject.handler), cwd)
         check = self._elsewhere.get(key)
         if check is None or check.subject is not subject or check.is_stale():
-            check = self._check_elsewhere(subject, start)
+            variables = {**self.variables(start), **subject.handler.variables}
+            named = command_files(subject.handler, self._project, variables, start=start)
+            trusted = {script.path for script in subject.scripts}
+            roots = [tree.root for tree in subject.trees]
+            followed = self._reader().follow(subject.handler, (), start=start)
+            loaded = [start / operand for operand in sorted(subject.operands)]
+            untrusted = None
+            for path in (*named.files, *map(Path, followed.files), *loaded):
+                is_bound = path in trusted or any(map(path.is_relative_to, roots))
+                if not is_bound and path.is_file():
+                    untrusted = path
+                    break
+            looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
+            identities = {path: identity_of(path) for path in looked_at}
+            check = _ElsewhereCheck(subject, untrusted, identities)
             if len(self._elsewhere) >= MAX_DIRECTORIES:
                 self._elsewhere.clear()
             self._elsewhere[key] = check
         return check.untrusted
-
-    def _check_elsewhere(self, subject: TrustSubject, start: Path) -> _ElsewhereCheck:
-        variables = {**self.variables(start), **subject.handler.variables}
-        named = command_files(subject.handler, self._project, variables, start=start)
-        trusted = {script.path for script in subject.scripts}
-        roots = [tree.root for tree in subject.trees]
-        followed = self._reader().follow(subject.handler, (), start=start)
-        loaded = [start / operand for operand in sorted(subject.operands)]
-        untrusted = None
-        for path in (*named.files, *map(Path, followed.files), *loaded):
-            is_bound = path in trusted or any(map(path.is_relative_to, roots))
-            if not is_bound and path.is_file():
-                untrusted = path
-                break
-        looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
-        identities = {path: identity_of(path) for path in looked_at}
-        return _ElsewhereCheck(subject, untrusted, identities)
 
     def _refresh(self) -> None:
         """Read the store again if it changed, and compare the hooks with it."""
