@@ -216,29 +216,10 @@ class WorkerChild:
         self.reply(output)
 
     def _begin(self, request: WorkerRequest) -> None:
-        """Take an event.
+        """Take an event, and make the process look as if it had been started for it.
 
         Raises:
             OSError: If the working directory is not there, or the client is gone.
-        """
-        self._put_in_place(request)
-        ignore_signals(request.ignored_signals)
-        self._link.sendall(pack_accepted(self._pid))
-        self.slot.begin(self._pid)
-        self._environ = request.environ
-        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
-        self._lowest_descriptor = lowest_free_descriptor()
-
-    def _reload_reason(self, request: WorkerRequest) -> str | None:
-        """Return why the hook file must be loaded again for an event; `None` if it need not."""
-        cwd, *argv = map(os.fsdecode, request.words)
-        return self._server.loaded.trace.difference(request.environ, cwd, argv)
-
-    def _put_in_place(self, request: WorkerRequest) -> None:
-        """Make the process look as if it had been started for an event.
-
-        Raises:
-            OSError: If the working directory is not there.
         """
         loaded = self._server.loaded
         cwd, *argv = map(os.fsdecode, request.words)
@@ -251,6 +232,17 @@ class WorkerChild:
         self._variables = variables
         sys.argv = argv
         sys.orig_argv = [sys.executable, *argv]
+        ignore_signals(request.ignored_signals)
+        self._link.sendall(pack_accepted(self._pid))
+        self.slot.begin(self._pid)
+        self._environ = request.environ
+        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
+        self._lowest_descriptor = lowest_free_descriptor()
+
+    def _reload_reason(self, request: WorkerRequest) -> str | None:
+        """Return why the hook file must be loaded again for an event; `None` if it need not."""
+        cwd, *argv = map(os.fsdecode, request.words)
+        return self._server.loaded.trace.difference(request.environ, cwd, argv)
 
     def reply(self, output: _Connection) -> NoReturn:
         """Send the reply and exit."""
