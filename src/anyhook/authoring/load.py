@@ -108,7 +108,21 @@ def _modules_of(directory: Path) -> Iterator[None]:
     The hook files of a directory share them, and so does the program if it has imported them. If
     the hook file cannot be loaded, the modules of its former version stay.
     """
-    taken = _take_out(directory)
+    kept = _imported.get(directory, {})
+    is_edited = any(identity_of(each.file) != each.identity for each in kept.values())
+    # Taken out: in the place of these modules others are to be imported.
+    taken: dict[str, ModuleType] = {}
+    for other, modules in _imported.items():
+        for name, each in modules.items():
+            top = directory / name.partition(".")[0]
+            is_here = top.is_dir() or top.with_suffix(".py").is_file()
+            is_replaced = is_edited if other == directory else is_here
+            if is_replaced and sys.modules.get(name) is each.module:
+                taken[name] = sys.modules.pop(name)
+    if not is_edited:
+        for name, each in kept.items():
+            sys.modules.setdefault(name, each.module)
+    invalidate_caches()
     former = set(sys.modules)
     try:
         yield
@@ -122,25 +136,6 @@ def _modules_of(directory: Path) -> Iterator[None]:
         own[name] = _Imported(module, identity_of(str(module.__file__)))
     for name, module in taken.items():
         sys.modules.setdefault(name, module)  # other hook files may import it while they run
-
-
-def _take_out(directory: Path) -> dict[str, ModuleType]:
-    """Take out modules in whose place others are to be imported, and return them."""
-    own = _imported.get(directory, {})
-    is_edited = any(identity_of(each.file) != each.identity for each in own.values())
-    taken: dict[str, ModuleType] = {}
-    for other, modules in _imported.items():
-        for name, each in modules.items():
-            top = directory / name.partition(".")[0]
-            is_here = top.is_dir() or top.with_suffix(".py").is_file()
-            is_replaced = is_edited if other == directory else is_here
-            if is_replaced and sys.modules.get(name) is each.module:
-                taken[name] = sys.modules.pop(name)
-    if not is_edited:
-        for name, each in own.items():
-            sys.modules.setdefault(name, each.module)
-    invalidate_caches()
-    return taken
 
 
 def _new_modules(directory: Path, former: set[str]) -> dict[str, ModuleType]:

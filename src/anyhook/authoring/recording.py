@@ -92,16 +92,12 @@ def record_hook(
     }
     record["results"] = [result | {name: value for name, value in optional.items() if value}]
     try:
-        is_written = _append(directory, record)
+        try:
+            is_written = append(directory, record)
+        except (TypeError, ValueError, RecursionError):  # the answer is not plain JSON
+            from anyhook.model.json import repair
+
+            is_written = append(directory, repair(record))
     except OSError as error:
         return f"the event is not recorded in {directory}: {error.strerror}"
     return None if is_written else "the event is not recorded: the journal of this hour is full"
-
-
-def _append(directory: str, record: dict[str, Any]) -> bool:
-    try:
-        return append(directory, record)
-    except (TypeError, ValueError, RecursionError):  # the answer is not plain JSON
-        from anyhook.model.json import repair
-
-        return append(directory, repair(record))

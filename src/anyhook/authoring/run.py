@@ -305,9 +305,19 @@ class Run:
 
     def _decide(self) -> Answer:
         """Return the answer of the functions, or what the author chose for a crash."""
+        from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
 
         def call(function: HookFunction, event: Any) -> Answer:
-            answer = self._call(function, event)
+            self._current = function
+            result: Any = NO_OPINION
+            problems: list[str] = []
+            try:
+                result = call_function(function, event)
+                answer, problems = drop_wrong_fields(to_answer(function, result))
+            # An interrupt or an exit is a crash, too. The answers of other functions still count.
+            except BaseException as error:  # noqa: BLE001
+                answer = self._keep_denial(result, error)
+            self._notes += [f"{function.name}: {problem}" for problem in problems]
             self._answers.append(answer)
             return answer
 
@@ -370,20 +380,6 @@ class Run:
         if applied.call is not None:
             self._traces.decided = answer
         return applied.answer
-
-    def _call(self, function: HookFunction, event: Any) -> Answer:
-        """Call a function; if it crashes, the answers of the others still count."""
-        from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
-
-        self._current = function
-        result: Any = NO_OPINION
-        try:
-            result = call_function(function, event)
-            answer, problems = drop_wrong_fields(to_answer(function, result))
-        except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
-            return self._keep_denial(result, error)
-        self._notes += [f"{function.name}: {problem}" for problem in problems]
-        return answer
 
     def _fit(self, answer: Answer) -> Answer:
         """Turn an answer into one that the agent can carry out, or count it as a crash."""

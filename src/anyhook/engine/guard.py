@@ -177,8 +177,13 @@ class TrustGuard:
             return None
         self._refresh()
         change = self._changes.get(id(handler))
-        if change is not None and not self._was_restored(change):
-            return _withheld(handler, self._report(change))
+        if change is not None:
+            changed = change.subject
+            # By now the files may be again what was trusted.
+            is_as_reported = change.what != "script" or changed.is_unchanged()
+            if is_as_reported or self._change_of(changed):
+                return _withheld(handler, self._report(change))
+            del self._changes[id(changed.handler)]
         subject = self._trusted.get(id(handler))
         if subject is None:
             return _withheld(handler, self._report_changed_file(handler))
@@ -189,14 +194,6 @@ class TrustGuard:
         if untrusted is not None:
             return _withheld(handler, self._report_changed_file(handler, untrusted))
         return None
-
-    def _was_restored(self, change: TrustChange) -> bool:
-        """Return whether the files of a handler are by now what was trusted."""
-        subject = change.subject
-        if change.what != "script" or subject.is_unchanged() or self._change_of(subject):
-            return False
-        del self._changes[id(subject.handler)]
-        return True
 
     def _change_of(self, subject: TrustSubject) -> TrustChange | None:
         """Compare the files of a trusted handler with what was trusted, if one was touched."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VALUES = (
@@ -86,7 +86,7 @@ def _makes_hooks(statements: list[ast.stmt]) -> bool:
     return is_imported and is_made
 
 
-def _only_adds_examples(statement: ast.stmt, helpers: frozenset[str] = frozenset()) -> bool:
+def _only_adds_examples(statement: ast.stmt, helpers: Collection[str] = ()) -> bool:
     """Return whether a statement calls `hooks.example` or a helper, and does nothing else."""
     called: set[ast.expr] = set()
     callees: set[ast.expr] = set()

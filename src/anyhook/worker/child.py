@@ -140,7 +140,15 @@ class WorkerChild:
         if not client_waits:  # it would wait longer than the rehearsal saves
             self.rehearse()
         redirect_streams(self._output_file)
-        self._link = self._accept()
+        poll = _poll_exclusively(self._server.listener)
+        poll.register(self._server.lifeline, select.POLLIN)
+        link = None
+        while link is None:  # a connection of another user does not count
+            ready = {fd for fd, _ in poll.poll()}
+            if self._server.lifeline in ready:
+                os._exit(0)
+            link = accept(self._server.listener)
+        self._link = link
         fds = [self._link.fileno(), self._output_file]
         socket.send_fds(self._control, [self._message(CONNECTED)], fds)
         body = read_body(self._link)
@@ -184,18 +192,6 @@ class WorkerChild:
             return
         finally:
             self.slot.clear()
-
-    def _accept(self) -> socket.socket:
-        """Wait for a connection of the same user; exit if the server has ended."""
-        poll = _poll_exclusively(self._server.listener)
-        poll.register(self._server.lifeline, select.POLLIN)
-        while True:
-            ready = {fd for fd, _ in poll.poll()}
-            if self._server.lifeline in ready:
-                os._exit(0)
-            link = accept(self._server.listener)
-            if link is not None:
-                return link
 
     def _answer(self, request: WorkerRequest) -> NoReturn:
         reason = self._reload_reason(request)

@@ -109,7 +109,14 @@ class _Reader(SessionReader):
         parent = text_in(meta, "parent_thread_id")
         self._is_subagent = bool(parent)
         self._agent_type = text_in(meta, "agent_role") or "default"
-        self._parent_path = _find_thread(self.path, parent) if parent else ""
+        self._parent_path = ""
+        if re.fullmatch(r"[\w-]+", parent):
+            name = f"rollout-*-{parent}.jsonl"
+            files = sorted(self.path.parent.glob(name))
+            if not files and len(self.path.parents) > 3:
+                files = sorted(self.path.parents[3].glob(f"*/*/*/{name}"))
+            if files:
+                self._parent_path = str(files[0])
 
     def take_context(self, context: dict[str, Any]) -> None:
         turn_id = text_in(context, "turn_id")
@@ -362,17 +369,6 @@ def _read_result(name: str, value: object) -> tuple[object, tuple[str, ...]]:
     if isinstance(parsed, dict):
         return parsed, ("tool_response",)
     return {"content": [{"type": "text", "text": value}]}, ("tool_response",)
-
-
-def _find_thread(path: Path, thread_id: str) -> str:
-    """Return the file of another thread; an empty string if it is not there."""
-    if not re.fullmatch(r"[\w-]+", thread_id):
-        return ""
-    name = f"rollout-*-{thread_id}.jsonl"
-    files = sorted(path.parent.glob(name))
-    if not files and len(path.parents) > 3:
-        files = sorted(path.parents[3].glob(f"*/*/*/{name}"))
-    return str(files[0]) if files else ""
 
 
 TRANSCRIPTS = TranscriptFormat(

@@ -171,7 +171,11 @@ def replace_request(
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
         # The release merges by position: turns for which there is no message stay.
         remaining = (request.get("messages") or ())[len(messages) :]
-        merged["messages"] = [*map(_with_text_content, messages), *remaining]
+        converted = [dict(message) for message in messages]
+        for message in converted:
+            if "content" in message:
+                message["content"] = to_string(message["content"])
+        merged["messages"] = [*converted, *remaining]
     config = override.get("config")
     if is_truthy(config):
         sampling = config if isinstance(config, dict) else {}
@@ -180,12 +184,6 @@ def replace_request(
     if merged == request:
         return {}
     return {"llm_request": merged}
-
-
-def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
-    if "content" not in message:
-        return message
-    return {**message, "content": to_string(message["content"])}
 
 
 def respond_if_denied(
