@@ -748,10 +748,8 @@ class Engine:
                 if result.status is Status.WITHHELD:
                     reasons += result.diagnostics
                 elif trouble_of(result.status, result.exit_code, result.signal):
-                    problems_of_start = start_problems(
-                        self.agent, result.handler, self._location, self._guard
-                    )
-                    reasons += problems_of_start
+                    handler = result.handler
+                    reasons += start_problems(self.agent, handler, self._location, self._guard)
             if reasons:
                 raise RequiredHooksError(reasons)
         decision = combine(self.rules, spec, event, results)

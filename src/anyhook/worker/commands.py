@@ -13,7 +13,7 @@ from anyhook.shell.words import split_words
 from anyhook.worker import client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 PROGRAM = ("anyhook", "run")
 """The words in front of a hook file wherever anyhook is installed."""
@@ -69,10 +69,20 @@ def prefix(python: str) -> tuple[str, ...]:
         python: Absolute path of an interpreter that has anyhook. If there is no native program, it
             is the only word, and the hook runs cold.
     """
-    programs = [path for path in _installed_programs() if is_native(path)]
+    import sysconfig
+
     native = native_client()
     if native is None:
         return (python,)
+    # Where an installer may have put the program of this package.
+    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
+    directories = [sysconfig.get_path("scripts", scheme) for scheme in schemes]
+    directories.insert(0, os.path.dirname(sys.executable))
+    paths = [os.path.join(directory, PROGRAM[0]) for directory in directories]
+    on_path = shutil.which(PROGRAM[0])
+    if on_path is not None and os.path.isabs(on_path):
+        paths.append(on_path)
+    programs = [path for path in paths if is_native(path)]
     program = programs[0] if programs else native
     own = _interpreter_of(program)
     # `python` and `python3` of one environment are one interpreter.
@@ -83,19 +93,6 @@ def prefix(python: str) -> tuple[str, ...]:
     ):
         return (program, PROGRAM[1])
     return (program, PROGRAM[1], PYTHON, python)
-
-
-def _installed_programs() -> Iterator[str]:
-    """Yield where an installer may have put the program of this package."""
-    import sysconfig
-
-    schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
-    yield os.path.join(os.path.dirname(sys.executable), PROGRAM[0])
-    for scheme in schemes:
-        yield os.path.join(sysconfig.get_path("scripts", scheme), PROGRAM[0])
-    on_path = shutil.which(PROGRAM[0])
-    if on_path is not None and os.path.isabs(on_path):
-        yield on_path
 
 
 def read_command(argv: Sequence[str]) -> HookCommand | None:
