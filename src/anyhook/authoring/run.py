@@ -305,17 +305,18 @@ class Run:
 
     def _decide(self) -> Answer:
         """Return the answer of the functions, or what the author chose for a crash."""
-        from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
 
         def call(function: HookFunction, event: Any) -> Answer:
+            from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
+
             self._current = function
             result: Any = NO_OPINION
             problems: list[str] = []
             try:
                 result = call_function(function, event)
                 answer, problems = drop_wrong_fields(to_answer(function, result))
-            # An interrupt or an exit is a crash, too. The answers of other functions still count.
-            except BaseException as error:  # noqa: BLE001
+            # The answers of other functions still count.
+            except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
                 answer = self._keep_denial(result, error)
             self._notes += [f"{function.name}: {problem}" for problem in problems]
             self._answers.append(answer)

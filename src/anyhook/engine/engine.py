@@ -435,7 +435,7 @@ class Engine:
         for definition in self.hooks.definitions:
             form = self.agent.form(definition.form)
             spec = form.by_canonical[definition.event]
-            # A host may have tools of any name: the first call of one shows whether one matches.
+            # A host may have tools of any name: the first call of one shows if a matcher is dead.
             if spec.subject == "tool_name":
                 continue
             problem = check_never_matches(form, spec, definition, self.guard.may_match)
