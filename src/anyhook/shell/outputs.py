@@ -29,8 +29,7 @@ def known_output(
         received: The standard input that its redirections give.
         scope: What the shell knows.
     """
-    is_find = command is not None and command.program == "find"
-    if command is not None and is_find and not command.read.may_have_more:
+    if command is not None and command.program == "find" and not command.read.may_have_more:
         options = command.read.options
         # One that runs others prints what they print.
         if _FIND_ACTIONS.isdisjoint(options):

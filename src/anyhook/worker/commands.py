@@ -69,11 +69,11 @@ def prefix(python: str) -> tuple[str, ...]:
         python: Absolute path of an interpreter that has anyhook. If there is no native program, it
             is the only word, and the hook runs cold.
     """
-    import sysconfig
-
     native = native_client()
     if native is None:
         return (python,)
+    import sysconfig
+
     # Where an installer may have put the program of this package.
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
     directories = [sysconfig.get_path("scripts", scheme) for scheme in schemes]

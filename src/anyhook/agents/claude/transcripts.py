@@ -183,7 +183,7 @@ class _Reader(SessionReader):
         self._is_aside = False
         self._agent_type = ""
         if self._is_subagent:
-            # Releases before 2.1 wrote the file next to the session's, which it does not name.
+            # Releases before 2.1 wrote the file next to the session's: its path does not name it.
             self._transcript_path = ""
             for parent in path.parents:
                 if parent.name == "subagents":
