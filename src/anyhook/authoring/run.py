@@ -458,7 +458,10 @@ class Run:
             exit_now(0)
         fallback = self._fallback(answer)
         try:
-            reply = self._make_reply(answer)
+            try:
+                reply = self._encode(self._fit(answer))
+            except BaseException as error:  # noqa: BLE001 - values of the hook may raise anything
+                reply = self._encode(self._fit(self._keep_denial(answer, error)))
         except BaseException as error:  # noqa: BLE001 - the hook may have damaged anything
             self._output.fail(fallback, type(error).__name__)
             return
@@ -468,13 +471,6 @@ class Run:
         seconds = max(MIN_SECONDS, self._longest() - passed) * EXIT_SHARE
         self._output.exit_seconds = min(EXIT_SECONDS, seconds)
         self._output.write(reply.text, reply.fallback)
-
-    def _make_reply(self, answer: Answer) -> _Reply:
-        """Return what is delivered; an answer that cannot be written is a crash."""
-        try:
-            return self._encode(self._fit(answer))
-        except BaseException as error:  # noqa: BLE001 - values of the hook may raise anything
-            return self._encode(self._fit(self._keep_denial(answer, error)))
 
     def _encode(self, answer: Answer) -> _Reply:
         """Return what is delivered, and print what belongs to standard error."""

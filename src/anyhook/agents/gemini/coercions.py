@@ -49,17 +49,13 @@ def to_string(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return _number_to_string(value)
     if isinstance(value, list):
         # `Array.prototype.join` writes nothing for null, alone it is "null".
         items = ["" if item is None else to_string(item) for item in value]
         return ",".join(items)
-    return "[object Object]"
-
-
-def _number_to_string(value: float) -> str:
-    """Convert a number to a string as JavaScript does, which holds every number as a float."""
+    if not isinstance(value, int | float):
+        return "[object Object]"
+    # JavaScript holds every number as a float.
     try:
         number = float(value)
     except OverflowError:  # an integer that no float holds
