@@ -23,7 +23,6 @@ from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.record import replace
 
 if TYPE_CHECKING:
-
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
