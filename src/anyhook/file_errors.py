@@ -51,7 +51,13 @@ def explain_error(path: str | os.PathLike[str], error: OSError, verb: str = "rea
         remedy = "restore that, or delete the link"
         return f"{name} is a link to {target}, which does not exist; {remedy}"
     if isinstance(error, (NotADirectoryError, FileExistsError)):
-        cause = _explain_no_directory(path)
+        parent = _nearest(os.path.dirname(os.path.abspath(path)))
+        if os.path.isdir(parent):
+            cause = ""
+        elif parent == os.environ.get("HOME"):
+            cause = f"HOME is {parent}, which is not a directory; set it to your home directory"
+        else:
+            cause = f"{parent} is not a directory; move this file away"
     elif isinstance(error, PermissionError):
         cause = _explain_missing_right(os.path.realpath(path), verb)
     elif isinstance(error, IsADirectoryError):
@@ -69,16 +75,6 @@ def _nearest(path: str) -> str:
     while not os.path.lexists(path) and parent != path:  # a drive of Windows may not exist
         path, parent = parent, os.path.dirname(parent)
     return path
-
-
-def _explain_no_directory(path: str | os.PathLike[str]) -> str:
-    """Return that a file stands where a directory belongs; empty if that is not the problem."""
-    parent = _nearest(os.path.dirname(os.path.abspath(path)))
-    if os.path.isdir(parent):
-        return ""
-    if parent == os.environ.get("HOME"):
-        return f"HOME is {parent}, which is not a directory; set it to your home directory"
-    return f"{parent} is not a directory; move this file away"
 
 
 def _explain_missing_right(path: str, verb: str) -> str:
