@@ -51,7 +51,13 @@ def explain_error(path: str | os.PathLike[str], error: OSError, verb: str = "rea
         remedy = "restore that, or delete the link"
         return f"{name} is a link to {target}, which does not exist; {remedy}"
     if isinstance(error, (NotADirectoryError, FileExistsError)):
-        cause = _explain_no_directory(path)
+        parent = _nearest(os.path.dirname(os.path.abspath(path)))
+        if os.path.isdir(parent):
+            cause = ""
+        elif parent == os.environ.get("HOME"):
+            cause = f"HOME is {parent}, which is not a directory; set it to your home directory"
+        else:
+            cause = f"{parent} is not a directory; move this file away"
     elif isinstance(error, PermissionError):
         cause = _explain_missing_right(os.path.realpath(path), verb)
     elif isinstance(error, IsADirectoryError):
@@ -71,24 +77,17 @@ def _nearest(path: str) -> str:
     return path
 
 
-def _explain_no_directory(path: str | os.PathLike[str]) -> str:
-    """Return that a file stands where a directory belongs; empty if that is not the problem."""
-    parent = _nearest(os.path.dirname(os.path.abspath(path)))
-    if os.path.isdir(parent):
-        return ""
-    if parent == os.environ.get("HOME"):
-        return f"HOME is {parent}, which is not a directory; set it to your home directory"
-    return f"{parent} is not a directory; move this file away"
-
-
 def _explain_missing_right(path: str, verb: str) -> str:
     """Return which right a user lacks to read or change a file; empty if none seems to lack.
 
     A file is changed by putting a new one into its place, which takes the right to change its
     directory.
     """
-    steps = [(parent, "enter") for parent in _parents(path)]
-    steps.append((path, verb))
+    steps = [(path, verb)]
+    below = path
+    while (parent := os.path.dirname(below)) != below:
+        steps.insert(0, (parent, "enter"))
+        below = parent
     if verb == "change":
         steps.append((_nearest(os.path.dirname(path)), verb))
     for place, action in steps:
@@ -101,15 +100,6 @@ def _explain_missing_right(path: str, verb: str) -> str:
             return f"you may not {action} {name}; run: chmod u+{letter} {shlex.quote(place)}"
         return f"you may not {action} {name}, which belongs to {_user_name(status.st_uid)}"
     return ""
-
-
-def _parents(path: str) -> list[str]:
-    """Return the directories above a path, the highest first."""
-    parents: list[str] = []
-    while (parent := os.path.dirname(path)) != path:
-        parents.append(parent)
-        path = parent
-    return parents[::-1]
 
 
 def _user_name(number: int) -> str:

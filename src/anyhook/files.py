@@ -102,7 +102,14 @@ def read_user_file(path: str | os.PathLike[str], limit: int, *, pipes: bool = Fa
             _check_regular(status, path, limit)
             if not status.st_size:  # files of /proc have no size, and reading some of them blocks
                 return b""
-        return _read_at_most(descriptor, path, limit)
+        chunks: list[bytes] = []
+        size = 0
+        while chunk := os.read(descriptor, 1024 * 1024):
+            chunks.append(chunk)
+            size += len(chunk)
+            if size > limit:  # a pipe, or a file that grew
+                raise _too_large(path, limit)
+        return b"".join(chunks)
     finally:
         os.close(descriptor)
 
@@ -141,17 +148,6 @@ def _check_regular(status: os.stat_result, path: str | os.PathLike[str], limit: 
         raise NotReadableError(errno.EINVAL, "it is not a regular file", str(path))
     if status.st_size > limit:
         raise _too_large(path, limit)
-
-
-def _read_at_most(descriptor: int, path: str | os.PathLike[str], limit: int) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    while chunk := os.read(descriptor, 1024 * 1024):
-        chunks.append(chunk)
-        size += len(chunk)
-        if size > limit:  # a pipe, or a file that grew
-            raise _too_large(path, limit)
-    return b"".join(chunks)
 
 
 def _too_large(path: str | os.PathLike[str], limit: int) -> NotReadableError:

@@ -276,6 +276,17 @@ def test_entries_that_anyhook_did_not_write_trust_nothing(world, store):
         assert not decide(load(world, store)).denied
 
 
+def test_an_entry_that_anyhook_did_not_write_is_not_taken_for_a_former_one(world, store):
+    trust(world, store)
+    (file,) = store.directory.glob("*.json")
+    file.write_text('{"hooks": {"gone": 5}}')
+    engine = load(world, store)
+
+    assert not decide(engine).denied
+    changes, _ = store.changes(world.project, engine.guard.subjects(), agent=engine.agent.name)
+    assert [change.what for change in changes] == ["new"]
+
+
 def test_the_store_is_the_users_alone(world, store):
     trust(world, store)
     (file,) = store.directory.glob("*.json")

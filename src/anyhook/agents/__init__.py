@@ -68,7 +68,14 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
     agents whose payloads are alike the environment decides: what an engine says, then the variables
     of the agents. It is `None` if that cannot be determined.
     """
-    candidates = [entry for entry in AGENTS.values() if _has_event(entry, payload)]
+    candidates: list[AgentEntry] = []
+    for entry in AGENTS.values():
+        event = payload.get(entry.event_key)
+        has_event = isinstance(event, str) and event in entry.events
+        if event is None:
+            has_event = event_of_shape(entry.shapes, payload) is not None
+        if has_event:
+            candidates.append(entry)
     # The marks are looked for one after another, as long as several agents are left. A mark that no
     # agent has, like a transcript in another directory, does not count against any of them.
     marks = {entry.name: _marks(entry, payload) for entry in candidates}
@@ -92,13 +99,6 @@ def recognize(payload: Mapping[str, Any], environ: Mapping[str, str]) -> str | N
             originals.update(entry.extends)
         candidates = [entry for entry in in_environment if entry.name not in originals]
     return candidates[0].name if candidates else None
-
-
-def _has_event(entry: AgentEntry, payload: Mapping[str, Any]) -> bool:
-    name = payload.get(entry.event_key)
-    if name is None:
-        return event_of_shape(entry.shapes, payload) is not None
-    return isinstance(name, str) and name in entry.events
 
 
 def _marks(entry: AgentEntry, payload: Mapping[str, Any]) -> dict[str, bool]:

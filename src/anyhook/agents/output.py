@@ -285,7 +285,22 @@ class ExitReader:
         if reply is not None:
             explanation = reply.get("reason")
             reason = reason or (trim(explanation) if isinstance(explanation, str) else "")
-            self._report_unapplied_members(reply)
+            code = self.end.code
+            others = sorted(reply.keys() - {"reason", "decision"})
+            if others:
+                self.context.report(
+                    "ignored-output",
+                    f"{', '.join(others)} printed with exit code {code} is not applied; "
+                    "exit with 0 to use JSON",
+                )
+            word = reply.get("decision")
+            words = self.context.agent.decision_words
+            verdict = words.get(word) if isinstance(word, str) else None
+            if verdict is not None and verdict[0] is not Outcome.DENY:
+                self.context.report(
+                    "ignored-output",
+                    f"exit code {code} blocks, so the printed decision {word!r} is not applied",
+                )
         elif not reason and stdout and self.output.form != "truncated":
             reason = self.reason_on_stdout()
         self._report_powerless_exit()
@@ -380,24 +395,6 @@ class ExitReader:
 
     def _denial(self, reason: str) -> Answer:
         return Answer(outcome=Outcome.DENY, reason=reason or self.default_reason())
-
-    def _report_unapplied_members(self, reply: Mapping[str, Any]) -> None:
-        """Report the members of a reply that exit code 2 makes ineffective."""
-        code = self.end.code
-        others = sorted(reply.keys() - {"reason", "decision"})
-        if others:
-            self.context.report(
-                "ignored-output",
-                f"{', '.join(others)} printed with exit code {code} is not applied; "
-                "exit with 0 to use JSON",
-            )
-        word = reply.get("decision")
-        verdict = self.context.agent.decision_words.get(word) if isinstance(word, str) else None
-        if verdict is not None and verdict[0] is not Outcome.DENY:
-            self.context.report(
-                "ignored-output",
-                f"exit code {code} blocks, so the printed decision {word!r} is not applied",
-            )
 
     def _report_powerless_exit(self) -> None:
         """Report a denial by exit code on an event that cannot be denied."""

@@ -319,7 +319,17 @@ def reply_schema(agent: AgentSpec, spec: EventSpec) -> dict[str, Any]:
         _put(root, EVENT_NAME, {"const": spec.wire})
     _refuse_mistaken(agent, spec, root)
     if spec.denial is Denial.CONTINUES:
-        _require_reason(agent, spec, root)
+        # Such a denial sends the agent on, and needs a reason.
+        for item in agent.written_fields(spec.canonical):
+            if item.kind == "decision" and len(item.path) == 1:
+                words = item.words or agent.decision_words
+                denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
+                key = item.path[0]
+                root["if"] = {"required": [key], "properties": {key: {"enum": denials}}}
+                root["then"] = {
+                    "required": ["reason"],
+                    "properties": {"reason": {"type": "string", "minLength": 1}},
+                }
     return root
 
 
@@ -357,20 +367,6 @@ def _alike(name: str) -> str:
     slips = [f"{name[:at]}.{{0,2}}{name[at + 1 :]}" for at in range(len(name))]
     shuffled = f"{first}[_{letters}-]{{{max(len(name) - 3, 1)},{len(name) + 3}}}"
     return "|".join([*slips, shuffled])
-
-
-def _require_reason(agent: AgentSpec, spec: EventSpec, root: dict[str, Any]) -> None:
-    """Require a reason of a denial that sends the agent on."""
-    for item in agent.written_fields(spec.canonical):
-        if item.kind == "decision" and len(item.path) == 1:
-            words = item.words or agent.decision_words
-            denials = [word for word, (outcome, _) in words.items() if outcome is Outcome.DENY]
-            key = item.path[0]
-            root["if"] = {"required": [key], "properties": {key: {"enum": denials}}}
-            root["then"] = {
-                "required": ["reason"],
-                "properties": {"reason": {"type": "string", "minLength": 1}},
-            }
 
 
 def _put(root: dict[str, Any], path: tuple[str, ...], schema: dict[str, Any]) -> None:

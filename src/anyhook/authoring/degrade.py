@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import AgentSpec, EventSpec
     from anyhook.model.decisions import Decision
     from anyhook.model.events import Event
-    from anyhook.model.llm import ToolConfig
 
     Fallback = tuple[Answer, str]
     """Another answer, and what happens instead; `SAME_EFFECT` if that needs no note."""
@@ -184,7 +183,13 @@ def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
         if not notes:
             return NO_OPINION
         # The agent also reads the notes on standard error, unless standard output has a reply.
-        changes["tool_config"] = _current_tool_config(event)
+        # The tool choice of the event is a reply that changes nothing.
+        from anyhook.model.llm import check_tool_config
+
+        current = getattr(event, "llm_request", {}).get("toolConfig")
+        changes["tool_config"] = {"mode": "AUTO"}
+        if isinstance(current, dict):
+            changes["tool_config"] = check_tool_config(current)[0]
     answer = answer.replace(**changes) if changes else answer
     stop_reason = (answer.stop_reason or answer.reason) if answer.stop else None
     if answer.stop_reason != stop_reason:
@@ -192,15 +197,6 @@ def _complete(agent: AgentSpec, event: Event, answer: Answer, notes: list[str]) 
     if answer.reason is not None and not _may_have_reason(agent, spec, answer):
         answer = answer.replace(reason=None)
     return answer
-
-
-def _current_tool_config(event: Event) -> ToolConfig:
-    """Return the tool choice of the event: a reply that changes nothing."""
-    from anyhook.model.llm import check_tool_config
-
-    request: Any = getattr(event, "llm_request", {})
-    current = request.get("toolConfig")
-    return check_tool_config(current)[0] if isinstance(current, dict) else {"mode": "AUTO"}
 
 
 def _may_have_reason(agent: AgentSpec, spec: EventSpec, answer: Answer) -> bool:

@@ -100,18 +100,15 @@ class Hooks(HookFunctions, EventDecorators):
         if is_started and not loading and not on_run:
             hold_prints()
             if on_crash == "deny":
-                self._deny_failed_load()
+                show = sys.excepthook
 
-    def _deny_failed_load(self) -> None:
-        """Let an exception that ends the file before it runs its functions be a crash of them."""
-        show = sys.excepthook
+                # An exception that ends the file before it runs its functions is a crash of them.
+                def end(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+                    if isinstance(error, Exception) and not self._is_used:
+                        answer_failed_load(self, error)
+                    show(kind, error, trace)
 
-        def end(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-            if isinstance(error, Exception) and not self._is_used:
-                answer_failed_load(self, error)
-            show(kind, error, trace)
-
-        sys.excepthook = end
+                sys.excepthook = end
 
     # `decorators.pyi` declares the events, so that type checkers report an unknown one.
     if not TYPE_CHECKING:

@@ -48,7 +48,13 @@ def load_hooks(path: str | os.PathLike[str]) -> Hooks:
             "  hooks = Hooks()\n"
             "and `anyhook init --bare` writes one"
         )
-    module = _module_for(file)
+    from importlib.util import spec_from_loader
+
+    # Registered, so that its own classes find it.
+    name = f"anyhook_hook_{file.stem}_{hash(str(file)):x}"
+    module = sys.modules[name] = ModuleType(name)
+    spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
+    module.__dict__.update(__file__=str(file), __spec__=spec)
     sys.path.insert(0, str(file.parent))
     loading.append(str(file))
     try:
@@ -102,7 +108,21 @@ def _modules_of(directory: Path) -> Iterator[None]:
     The hook files of a directory share them, and so does the program if it has imported them. If
     the hook file cannot be loaded, the modules of its former version stay.
     """
-    taken = _take_out(directory)
+    kept = _imported.get(directory, {})
+    is_edited = any(identity_of(each.file) != each.identity for each in kept.values())
+    # Taken out: in the place of these modules others are to be imported.
+    taken: dict[str, ModuleType] = {}
+    for other, modules in _imported.items():
+        for name, each in modules.items():
+            top = directory / name.partition(".")[0]
+            is_here = top.is_dir() or top.with_suffix(".py").is_file()
+            is_replaced = is_edited if other == directory else is_here
+            if is_replaced and sys.modules.get(name) is each.module:
+                taken[name] = sys.modules.pop(name)
+    if not is_edited:
+        for name, each in kept.items():
+            sys.modules.setdefault(name, each.module)
+    invalidate_caches()
     former = set(sys.modules)
     try:
         yield
@@ -118,25 +138,6 @@ def _modules_of(directory: Path) -> Iterator[None]:
         sys.modules.setdefault(name, module)  # other hook files may import it while they run
 
 
-def _take_out(directory: Path) -> dict[str, ModuleType]:
-    """Take out modules in whose place others are to be imported, and return them."""
-    own = _imported.get(directory, {})
-    is_edited = any(identity_of(each.file) != each.identity for each in own.values())
-    taken: dict[str, ModuleType] = {}
-    for other, modules in _imported.items():
-        for name, each in modules.items():
-            top = directory / name.partition(".")[0]
-            is_here = top.is_dir() or top.with_suffix(".py").is_file()
-            is_replaced = is_edited if other == directory else is_here
-            if is_replaced and sys.modules.get(name) is each.module:
-                taken[name] = sys.modules.pop(name)
-    if not is_edited:
-        for name, each in own.items():
-            sys.modules.setdefault(name, each.module)
-    invalidate_caches()
-    return taken
-
-
 def _new_modules(directory: Path, former: set[str]) -> dict[str, ModuleType]:
     """Return the modules of a directory that were imported since, by name."""
     modules: dict[str, ModuleType] = {}
@@ -149,18 +150,6 @@ def _new_modules(directory: Path, former: set[str]) -> dict[str, ModuleType]:
 
 
 # -- the hook file itself
-
-
-def _module_for(file: Path) -> ModuleType:
-    """Return a new module, registered by a name under which its own classes find it."""
-    from importlib.util import spec_from_loader
-
-    name = f"anyhook_hook_{file.stem}_{hash(str(file)):x}"
-    module = ModuleType(name)
-    spec: ModuleSpec | None = spec_from_loader(name, loader=None, origin=str(file))
-    module.__dict__.update(__file__=str(file), __spec__=spec)
-    sys.modules[name] = module
-    return module
 
 
 def _hooks_of(module: ModuleType, file: Path) -> Hooks:

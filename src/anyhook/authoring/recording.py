@@ -75,38 +75,29 @@ def record_hook(
     answer = answer_record(run.answer)
     record["time"] = run.started
     record["decision"] = {} if run.shadow else answer
-    record["results"] = [_result_record(run, answer)]
-    try:
-        is_written = _append(directory, record)
-    except OSError as error:
-        return f"the event is not recorded in {directory}: {error.strerror}"
-    return None if is_written else "the event is not recorded: the journal of this hour is full"
-
-
-def _append(directory: str, record: dict[str, Any]) -> bool:
-    try:
-        return append(directory, record)
-    except (TypeError, ValueError, RecursionError):  # the answer is not plain JSON
-        from anyhook.model.json import repair
-
-        return append(directory, repair(record))
-
-
-def _result_record(run: FunctionRun, answer: dict[str, Any]) -> dict[str, Any]:
-    record: dict[str, Any] = {
+    result: dict[str, Any] = {
         "hook": run.hook,
         "kind": RECORDER_KIND if run.hook == RECORDER else "command",
         "status": run.status,
         "duration": round(run.duration, 6),
         "exit_code": run.exit_code,
     }
-    version = version_record("", run.file)
     optional = {
         "place": run.file,
         "answer": answer,
         "error": run.error,
         "shadow": run.shadow,
         "stderr": run.note,
-        "version": version,
+        "version": version_record("", run.file),
     }
-    return record | {name: value for name, value in optional.items() if value}
+    record["results"] = [result | {name: value for name, value in optional.items() if value}]
+    try:
+        try:
+            is_written = append(directory, record)
+        except (TypeError, ValueError, RecursionError):  # the answer is not plain JSON
+            from anyhook.model.json import repair
+
+            is_written = append(directory, repair(record))
+    except OSError as error:
+        return f"the event is not recorded in {directory}: {error.strerror}"
+    return None if is_written else "the event is not recorded: the journal of this hour is full"

@@ -57,34 +57,28 @@ def register(
         if spec is None:
             continue
         seconds = hooks.timeout or host.agent.command_timeout(spec)
-        handlers = tuple(_handler(hooks, f, host.agent, seconds, around) for f in functions)
+        handlers: list[HandlerSpec] = []
+        for function in functions:
+            handler = HandlerSpec(
+                kind="function",
+                layer=Layer.RUNTIME,
+                place=Place(function.file, function.line),
+                name=function.name,
+                function=_checked_call(function, host.agent, around),
+                description=function.about or None,
+                timeout=seconds,
+                origin=hooks.name,
+                options={"subjects": function.subjects} if function.subjects else {},
+                on_failure="block" if hooks.on_crash == "deny" else "continue",
+                shadow=hooks.shadow,
+                # Another function may stand in an imported module.
+                hook_file=hooks.functions[0].file,
+            )
+            handlers.append(handler)
         place = Place(functions[0].file, functions[0].line)
-        host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, handlers))
+        host.define(HookDefinition(event, Layer.RUNTIME, place, None, True, tuple(handlers)))
         registered += handlers
     return tuple(registered)
-
-
-def _handler(
-    hooks: HookFunctions,
-    function: HookFunction,
-    agent: AgentSpec,
-    seconds: float,
-    around: Around,
-) -> HandlerSpec:
-    return HandlerSpec(
-        kind="function",
-        layer=Layer.RUNTIME,
-        place=Place(function.file, function.line),
-        name=function.name,
-        function=_checked_call(function, agent, around),
-        description=function.about or None,
-        timeout=seconds,
-        origin=hooks.name,
-        options={"subjects": function.subjects} if function.subjects else {},
-        on_failure="block" if hooks.on_crash == "deny" else "continue",
-        shadow=hooks.shadow,
-        hook_file=hooks.functions[0].file,  # another function may stand in an imported module
-    )
 
 
 def _checked_call(function: HookFunction, agent: AgentSpec, around: Around) -> Callable[[Any], Any]:

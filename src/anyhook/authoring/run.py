@@ -99,7 +99,12 @@ def run(hooks: HookFunctions, argv: Sequence[str], payload: bytes | None = None)
     output = StandardOutput()
     release_prints()  # standard output is standard error now
     payload = _read_stdin() if payload is None else payload
-    elapsed = _take_elapsed()
+    # The variable is removed, because the hook must not pass it on.
+    seconds = os.environ.pop(ELAPSED_ENV, "0")
+    try:
+        elapsed = max(0.0, float(seconds))
+    except ValueError:
+        elapsed = 0.0
     is_collecting = gc.isenabled()
 
     def collect_again() -> None:
@@ -211,17 +216,6 @@ def _read_stdin() -> bytes:
         exit_now(INTERRUPTED)
 
 
-def _take_elapsed() -> float:
-    """Remove the seconds that have passed from the environment: the hook must not pass them on."""
-    text = os.environ.pop(ELAPSED_ENV, None)
-    if text is None:
-        return 0.0
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return 0.0
-
-
 class _UnreadableError(Exception):
     """There is no event, or none that can be read; the message gives the reason."""
 
@@ -313,14 +307,33 @@ class Run:
         """Return the answer of the functions, or what the author chose for a crash."""
 
         def call(function: HookFunction, event: Any) -> Answer:
-            answer = self._call(function, event)
+            from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
+
+            self._current = function
+            result: Any = NO_OPINION
+            problems: list[str] = []
+            try:
+                result = call_function(function, event)
+                answer, problems = drop_wrong_fields(to_answer(function, result))
+            # The answers of other functions still count.
+            except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
+                answer = self._keep_denial(result, error)
+            self._notes += [f"{function.name}: {problem}" for problem in problems]
             self._answers.append(answer)
             return answer
 
         self._on_ready()
-        seconds = self._seconds_left()
-        if seconds <= 0:
+        # Less than the agent waits, if that is known.
+        longest = self._longest()
+        seconds = self._hooks.timeout
+        if seconds is None:
+            seconds = longest
+        elif self._timeout:
+            seconds = min(seconds, longest)
+        # The agent's own time is over if a worker has run the functions, and they did not end.
+        if self._elapsed >= max(seconds, longest):
             self._end_late()
+        seconds = max(MIN_SECONDS, seconds - self._elapsed)
         try:
             with self._output.watch(seconds, self._end_late), Deadline(seconds, self._end_late):
                 answer = self._hooks.decide(self._event, self._agent, call)
@@ -369,20 +382,6 @@ class Run:
             self._traces.decided = answer
         return applied.answer
 
-    def _call(self, function: HookFunction, event: Any) -> Answer:
-        """Call a function; if it crashes, the answers of the others still count."""
-        from anyhook.authoring.functions import call_function, drop_wrong_fields, to_answer
-
-        self._current = function
-        result: Any = NO_OPINION
-        try:
-            result = call_function(function, event)
-            answer, problems = drop_wrong_fields(to_answer(function, result))
-        except BaseException as error:  # noqa: BLE001 - an interrupt or an exit is a crash too
-            return self._keep_denial(result, error)
-        self._notes += [f"{function.name}: {problem}" for problem in problems]
-        return answer
-
     def _fit(self, answer: Answer) -> Answer:
         """Turn an answer into one that the agent can carry out, or count it as a crash."""
         if answer is NO_OPINION:
@@ -399,21 +398,6 @@ class Run:
             fitted, notes = fit(self._agent, self._event, rest)
         self._notes += notes
         return fitted
-
-    def _seconds_left(self) -> float:
-        """Return the time for the functions: less than the agent waits, if that is known.
-
-        It is 0 if the agent's own time is over: a worker has run them, and they did not end.
-        """
-        longest = self._longest()
-        seconds = self._hooks.timeout
-        if seconds is None:
-            seconds = longest
-        elif self._timeout:
-            seconds = min(seconds, longest)
-        if self._elapsed >= max(seconds, longest):
-            return 0.0
-        return max(MIN_SECONDS, seconds - self._elapsed)
 
     def _longest(self) -> float:
         """Return the part of the agent's own timeout that a hook may use, in seconds."""
@@ -474,7 +458,10 @@ class Run:
             exit_now(0)
         fallback = self._fallback(answer)
         try:
-            reply = self._make_reply(answer)
+            try:
+                reply = self._encode(self._fit(answer))
+            except BaseException as error:  # noqa: BLE001 - values of the hook may raise anything
+                reply = self._encode(self._fit(self._keep_denial(answer, error)))
         except BaseException as error:  # noqa: BLE001 - the hook may have damaged anything
             self._output.fail(fallback, type(error).__name__)
             return
@@ -484,13 +471,6 @@ class Run:
         seconds = max(MIN_SECONDS, self._longest() - passed) * EXIT_SHARE
         self._output.exit_seconds = min(EXIT_SECONDS, seconds)
         self._output.write(reply.text, reply.fallback)
-
-    def _make_reply(self, answer: Answer) -> _Reply:
-        """Return what is delivered; an answer that cannot be written is a crash."""
-        try:
-            return self._encode(self._fit(answer))
-        except BaseException as error:  # noqa: BLE001 - values of the hook may raise anything
-            return self._encode(self._fit(self._keep_denial(answer, error)))
 
     def _encode(self, answer: Answer) -> _Reply:
         """Return what is delivered, and print what belongs to standard error."""

@@ -57,18 +57,7 @@ def save_state(name: str, key: str, values: Mapping[str, Any]) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
     os.replace(temporary, path)
-    _remove_old(directory)
 
-
-def _path(name: str, key: str) -> str:
-    import hashlib
-
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    safe_name = "".join(letter if letter.isalnum() else "-" for letter in name)
-    return f"{data_path()}/state/{safe_name}/{digest}.json"
-
-
-def _remove_old(directory: str) -> None:
     oldest = time.time() - KEPT_SECONDS
     files: list[tuple[float, str]] = []
     for entry in os.scandir(directory):
@@ -77,9 +66,17 @@ def _remove_old(directory: str) -> None:
         except OSError:
             continue
     files.sort(reverse=True)
-    for number, (modified, path) in enumerate(files):
+    for number, (modified, old_path) in enumerate(files):
         if modified < oldest or number >= MAX_FILES:
             try:
-                os.unlink(path)
+                os.unlink(old_path)
             except OSError:
                 continue
+
+
+def _path(name: str, key: str) -> str:
+    import hashlib
+
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    safe_name = "".join(letter if letter.isalnum() else "-" for letter in name)
+    return f"{data_path()}/state/{safe_name}/{digest}.json"

@@ -66,12 +66,11 @@ from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Self, TypeVar
 
     from anyhook.agents.spec import AgentSpec, EventSpec, RuleSet
     from anyhook.engine.observers import Observer
-    from anyhook.engine.run import Results
     from anyhook.handlers.services import Ask, McpClient
     from anyhook.model.decisions import HandlerResult
     from anyhook.model.definitions import HandlerSpec, HookDefinition
@@ -286,21 +285,6 @@ class Engine:
         check_required(state, unrunnable_hooks(state))
         self._has_checked_required = True
 
-    def _check_ran(self, results: Results) -> None:
-        """Check that required hooks have run: one may lose its trust or its script at any time.
-
-        Raises:
-            RequiredHooksError: If one was withheld, or could not be started.
-        """
-        reasons: list[Diagnostic] = []
-        for result in itertools.chain.from_iterable(results):
-            if result.status is Status.WITHHELD:
-                reasons += result.diagnostics
-            elif trouble_of(result.status, result.exit_code, result.signal):
-                reasons += start_problems(self.agent, result.handler, self._location, self._guard)
-        if reasons:
-            raise RequiredHooksError(reasons)
-
     # -- closing and reloading
 
     async def __aenter__(self) -> Self:
@@ -447,27 +431,23 @@ class Engine:
         channel.skip(self._guard.diagnostics())
 
     def _settings_diagnostics(self) -> tuple[Diagnostic, ...]:
+        dead_matchers: list[Diagnostic] = []
+        for definition in self.hooks.definitions:
+            form = self.agent.form(definition.form)
+            spec = form.by_canonical[definition.event]
+            # A host may have tools of any name: the first call of one shows if a matcher is dead.
+            if spec.subject == "tool_name":
+                continue
+            problem = check_never_matches(form, spec, definition, self.guard.may_match)
+            if problem is not None:
+                dead_matchers.append(problem)
         return (
             *self._detected,
             *host_diagnostics(self._location.environ),
             *self.hooks.diagnostics,
             *self.switched_off(),
-            *self._unreached(),
+            *dead_matchers,
         )
-
-    def _unreached(self) -> Iterator[Diagnostic]:
-        """Report matchers that match no value of their event.
-
-        A host may have tools of any name: the first call of one shows whether a matcher is dead.
-        """
-        for definition in self.hooks.definitions:
-            form = self.agent.form(definition.form)
-            spec = form.by_canonical[definition.event]
-            if spec.subject == "tool_name":
-                continue
-            problem = check_never_matches(form, spec, definition, self.guard.may_match)
-            if problem is not None:
-                yield problem
 
     def runs(self, handler: HandlerSpec) -> bool:
         """Return whether a handler of the settings is switched on and trusted."""
@@ -721,7 +701,11 @@ class Engine:
                 f"{type(event).__name__} is not an event; build one, like BeforeTool(tool_name=…), "
                 "or decode a payload with engine.decode(payload)"
             )
-        problems = self._reload_if_stale() if self._watch else ()
+        problems: tuple[Diagnostic, ...] = ()
+        if self._watch:
+            before = self.hooks.diagnostics
+            if self.hooks.is_stale() and self.reload():
+                problems = tuple(each for each in self.hooks.diagnostics if each not in before)
         if not self._has_checked_required and self._requires(event.name):
             self._check_required()
         plan = self.plan(event)
@@ -758,7 +742,16 @@ class Engine:
         context = self._make_context(spec, event, plan, variables)
         results = await run_plan(plan, context)
         if self._requires(event.name):
-            self._check_ran(results)
+            # A required hook may lose its trust or its script at any time.
+            reasons: list[Diagnostic] = []
+            for result in itertools.chain.from_iterable(results):
+                if result.status is Status.WITHHELD:
+                    reasons += result.diagnostics
+                elif trouble_of(result.status, result.exit_code, result.signal):
+                    handler = result.handler
+                    reasons += start_problems(self.agent, handler, self._location, self._guard)
+            if reasons:
+                raise RequiredHooksError(reasons)
         decision = combine(self.rules, spec, event, results)
         # What hooks set for the later hooks of the session is kept until it ends.
         name = self.agent.session_variables
@@ -770,13 +763,6 @@ class Engine:
         if not problems:
             return decision
         return replace(decision, diagnostics=(*problems, *decision.diagnostics))
-
-    def _reload_if_stale(self) -> tuple[Diagnostic, ...]:
-        """Read the settings again if they changed, and return their new problems."""
-        before = self.hooks.diagnostics
-        if not (self.hooks.is_stale() and self.reload()):
-            return ()
-        return tuple(problem for problem in self.hooks.diagnostics if problem not in before)
 
     def complete(self, event: Event) -> Event:
         """Return an event with its empty session, time, directory and vocabulary set.

@@ -177,8 +177,13 @@ class TrustGuard:
             return None
         self._refresh()
         change = self._changes.get(id(handler))
-        if change is not None and not self._was_restored(change):
-            return _withheld(handler, self._report(change))
+        if change is not None:
+            changed = change.subject
+            # By now the files may be again what was trusted.
+            is_as_reported = change.what != "script" or changed.is_unchanged()
+            if is_as_reported or self._change_of(changed):
+                return _withheld(handler, self._report(change))
+            del self._changes[id(changed.handler)]
         subject = self._trusted.get(id(handler))
         if subject is None:
             return _withheld(handler, self._report_changed_file(handler))
@@ -189,14 +194,6 @@ class TrustGuard:
         if untrusted is not None:
             return _withheld(handler, self._report_changed_file(handler, untrusted))
         return None
-
-    def _was_restored(self, change: TrustChange) -> bool:
-        """Return whether the files of a handler are by now what was trusted."""
-        subject = change.subject
-        if change.what != "script" or subject.is_unchanged() or self._change_of(subject):
-            return False
-        del self._changes[id(subject.handler)]
-        return True
 
     def _change_of(self, subject: TrustSubject) -> TrustChange | None:
         """Compare the files of a trusted handler with what was trusted, if one was touched."""
@@ -225,28 +222,25 @@ class TrustGuard:
         key = (id(subject.handler), cwd)
         check = self._elsewhere.get(key)
         if check is None or check.subject is not subject or check.is_stale():
-            check = self._check_elsewhere(subject, start)
+            variables = {**self.variables(start), **subject.handler.variables}
+            named = command_files(subject.handler, self._project, variables, start=start)
+            trusted = {script.path for script in subject.scripts}
+            roots = [tree.root for tree in subject.trees]
+            followed = self._reader().follow(subject.handler, (), start=start)
+            loaded = [start / operand for operand in sorted(subject.operands)]
+            untrusted = None
+            for path in (*named.files, *map(Path, followed.files), *loaded):
+                is_bound = path in trusted or any(map(path.is_relative_to, roots))
+                if not is_bound and path.is_file():
+                    untrusted = path
+                    break
+            looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
+            identities = {path: identity_of(path) for path in looked_at}
+            check = _ElsewhereCheck(subject, untrusted, identities)
             if len(self._elsewhere) >= MAX_DIRECTORIES:
                 self._elsewhere.clear()
             self._elsewhere[key] = check
         return check.untrusted
-
-    def _check_elsewhere(self, subject: TrustSubject, start: Path) -> _ElsewhereCheck:
-        variables = {**self.variables(start), **subject.handler.variables}
-        named = command_files(subject.handler, self._project, variables, start=start)
-        trusted = {script.path for script in subject.scripts}
-        roots = [tree.root for tree in subject.trees]
-        followed = self._reader().follow(subject.handler, (), start=start)
-        loaded = [start / operand for operand in sorted(subject.operands)]
-        untrusted = None
-        for path in (*named.files, *map(Path, followed.files), *loaded):
-            is_bound = path in trusted or any(map(path.is_relative_to, roots))
-            if not is_bound and path.is_file():
-                untrusted = path
-                break
-        looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
-        identities = {path: identity_of(path) for path in looked_at}
-        return _ElsewhereCheck(subject, untrusted, identities)
 
     def _refresh(self) -> None:
         """Read the store again if it changed, and compare the hooks with it."""

@@ -149,9 +149,21 @@ async def _run_handler(context: HookContext, handler: HandlerSpec) -> HandlerRes
     form_context = context.in_form(handler.form) if handler.form else context
     result = form_context.withhold(handler)
     condition = handler.condition
-    if result is None and condition is not None and not _condition_covers(form_context, condition):
-        error = f"its condition {condition!r} does not cover the call"
-        result = HandlerResult(handler, Status.SKIPPED, error=error)
+    if result is None and condition is not None:
+        from anyhook.matching.conditions import covers_call
+
+        tool_name = getattr(form_context.event, "tool_name", "")
+        is_covered = covers_call(
+            condition,
+            form_context.agent.match_names(form_context.spec, tool_name),
+            getattr(form_context.event, "tool_input", {}),
+            cwd=form_context.cwd,
+            project=str(form_context.project_dir),
+            home=str(form_context.home),
+        )
+        if not is_covered:
+            error = f"its condition {condition!r} does not cover the call"
+            result = HandlerResult(handler, Status.SKIPPED, error=error)
     if result is None:
         try:
             result = await get_kind(handler.kind)(form_context, handler)
@@ -179,19 +191,6 @@ def withhold_safely(
         problem = f"{type(error).__name__}: {error}"
         diagnostic = report_unjudged(handler, problem)
         return HandlerResult(handler, Status.WITHHELD, error=problem, diagnostics=(diagnostic,))
-
-
-def _condition_covers(context: HookContext, text: str) -> bool:
-    from anyhook.matching.conditions import covers_call
-
-    return covers_call(
-        text,
-        context.agent.match_names(context.spec, getattr(context.event, "tool_name", "")),
-        getattr(context.event, "tool_input", {}),
-        cwd=context.cwd,
-        project=str(context.project_dir),
-        home=str(context.home),
-    )
 
 
 def _limit_continuation(

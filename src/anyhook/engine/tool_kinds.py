@@ -113,17 +113,10 @@ def match_arguments(tool: str, arguments: Collection[str]) -> ToolKind | None:
     by_folded_name = {fold(argument): argument for argument in arguments}
     renamed: dict[str, str] = {}
     for main, usual_names in main_arguments.items():
-        own = _first_of(usual_names, by_folded_name)
-        if own is None:
+        folded_names = [fold(usual_name) for usual_name in usual_names]
+        own_names = [by_folded_name[name] for name in folded_names if name in by_folded_name]
+        if not own_names:
             return None
-        if own != main:
-            renamed[own] = main
+        if own_names[0] != main:
+            renamed[own_names[0]] = main
     return ToolKind(tool, renamed)
-
-
-def _first_of(usual_names: Collection[str], by_folded_name: Mapping[str, str]) -> str | None:
-    for usual_name in usual_names:
-        own = by_folded_name.get(fold(usual_name))
-        if own is not None:
-            return own
-    return None

@@ -223,11 +223,15 @@ class UnmatchedTools:
         is_of_web_server = tool.canonical.startswith(MCP_PREFIX) and kind.tool == "web_fetch"
         if is_of_web_server or kind.is_read(tool.canonical, tool.arguments):
             return None
-        names = [
-            f"{handler.label} at {printable(str(self._shown_place(handler)))}"
-            for handler in self._handlers_for(events, tool.shown_name)
-            if self._reads_every_tool(events, handler)
-        ]
+        names: list[str] = []
+        for handler in self._handlers_for(events, tool.shown_name):
+            # A function that names no tools reads every tool.
+            reads_every_tool = not _subjects_of(handler)
+            if not handler.hook_file:
+                uses = [use for path in files_of(self._engine, handler) for use in scan(path)]
+                reads_every_tool = any(use.event in events and not use.subjects for use in uses)
+            if reads_every_tool:
+                names.append(f"{handler.label} at {printable(str(self._shown_place(handler)))}")
         if not names:
             return None
         owner = " of this agent" if tool.has_options else ""
@@ -236,13 +240,6 @@ class UnmatchedTools:
             f"tool of {self._engine.agent.title} ({first_names(names)}); {self._remedy(tool, kind)}"
         )
         return _Problem(diagnose("unmatched-tool", text), is_escape=True)
-
-    def _reads_every_tool(self, events: Collection[str], handler: HandlerSpec) -> bool:
-        """Return whether a hook is a hook file with a function that names no tools."""
-        if handler.hook_file:
-            return not _subjects_of(handler)
-        uses = [use for path in files_of(self._engine, handler) for use in scan(path)]
-        return any(use.event in events and not use.subjects for use in uses)
 
     def _describe(self, events: Collection[str], tool: ProgramTool) -> str:
         texts: dict[str, None] = {}

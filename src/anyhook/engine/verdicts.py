@@ -32,10 +32,30 @@ def set_verdict(
 
     The results hold an answer and are in plan order.
     """
-    if spec.combines_replies:
-        _decide_by_replies(rules, spec, draft, results)
-    else:
+    if not spec.combines_replies:
         VERDICTS[spec.verdict_policy](spec, draft, results)
+        return
+    # The release combines the replies, and interprets the combined one.
+    coercions = rules.loaded_coercions
+    if coercions is None or coercions.decide is None or coercions.reply_of is None:
+        return
+    replies: list[Mapping[str, Any]] = []
+    for result in results:
+        reply = result.reply
+        # One without output, like a function, replies what it means.
+        replies.append(coercions.reply_of(result.answer) if reply is None else reply)
+    verdict = coercions.decide(spec.canonical, replies)
+    outcome = verdict.get("outcome", Outcome.NONE)
+    if outcome is Outcome.NONE:
+        return
+    carriers = _set_outcome(draft, results, outcome)
+    if not carriers:
+        # None of the replies means this alone: all of them together do.
+        carriers = results
+        draft.set("outcome", outcome, [Blame(result.handler, str(outcome)) for result in results])
+    reason = verdict.get("reason")
+    if reason:
+        draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
 
 
 def _take_strongest(spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]) -> None:
@@ -124,32 +144,6 @@ def _take_last_or_administrators(
 
 def _take_none(_spec: EventSpec, _draft: DecisionDraft, _results: list[HandlerResult]) -> None:
     """Leave the verdict out: the event has none."""
-
-
-def _decide_by_replies(
-    rules: RuleSet, spec: EventSpec, draft: DecisionDraft, results: list[HandlerResult]
-) -> None:
-    """Let the release combine the replies, and interpret the combined one."""
-    coercions = rules.loaded_coercions
-    if coercions is None or coercions.decide is None or coercions.reply_of is None:
-        return
-    replies: list[Mapping[str, Any]] = []
-    for result in results:
-        reply = result.reply
-        # One without output, like a function, replies what it means.
-        replies.append(coercions.reply_of(result.answer) if reply is None else reply)
-    verdict = coercions.decide(spec.canonical, replies)
-    outcome = verdict.get("outcome", Outcome.NONE)
-    if outcome is Outcome.NONE:
-        return
-    carriers = _set_outcome(draft, results, outcome)
-    if not carriers:
-        # None of the replies means this alone: all of them together do.
-        carriers = results
-        draft.set("outcome", outcome, [Blame(result.handler, str(outcome)) for result in results])
-    reason = verdict.get("reason")
-    if reason:
-        draft.set("reason", reason, [Blame(result.handler, reason) for result in carriers])
 
 
 VERDICTS: dict[str, Callable[[EventSpec, DecisionDraft, list[HandlerResult]], None]] = {

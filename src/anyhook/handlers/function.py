@@ -86,18 +86,14 @@ async def run_function(context: HookContext, handler: HandlerSpec) -> HandlerRes
 def _raised_result(
     context: HookContext, handler: HandlerSpec, error: BaseException, started: float
 ) -> HandlerResult:
-    text, subject = _describe(error), type(error).__name__
-    return failed_result(context, handler, text, started=started, subject=subject)
-
-
-def _describe(error: BaseException) -> str:
+    subject = type(error).__name__
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]  # of a task group, which says only how many failed
     text = str(error)
-    if isinstance(error, HookFailedError):
-        return f"raised {text}"
-    name = type(error).__name__
-    return f"raised {name}: {text}" if text else f"raised {name}"
+    if not isinstance(error, HookFailedError):
+        name = type(error).__name__
+        text = f"{name}: {text}" if text else name
+    return failed_result(context, handler, f"raised {text}", started=started, subject=subject)
 
 
 async def _call(handler: HandlerSpec, event: Event, stderr: StderrRecord) -> Any:

@@ -119,7 +119,14 @@ class SdkClient:
         if server not in self._servers:
             names = ", ".join(self._servers) or "none"
             raise LookupError(f"no MCP server is named {server!r}; known: {names}")
-        connection = self._connection(server)
+        if self._tasks is None:
+            raise UsageError("enter the SdkClient first: async with SdkClient(servers) as mcp")
+        if current_token() != self._token:
+            raise UsageError("the SdkClient was entered on another event loop")
+        connection = self._connections.get(server)
+        if connection is None:
+            connection = self._connections[server] = _Connection()
+            self._tasks.start_soon(self._serve, server, connection)
         await connection.settled.wait()
         if connection.session is None:
             raise ConnectionError(f"MCP server {server!r}: {connection.error}")
@@ -145,17 +152,6 @@ class SdkClient:
         if isinstance(value, dict):
             return {key: self._expanded(item) for key, item in value.items()}
         return value
-
-    def _connection(self, server: str) -> _Connection:
-        if self._tasks is None:
-            raise UsageError("enter the SdkClient first: async with SdkClient(servers) as mcp")
-        if current_token() != self._token:
-            raise UsageError("the SdkClient was entered on another event loop")
-        connection = self._connections.get(server)
-        if connection is None:
-            connection = self._connections[server] = _Connection()
-            self._tasks.start_soon(self._serve, server, connection)
-        return connection
 
     def _forget(self, server: str, connection: _Connection) -> None:
         if self._connections.get(server) is connection:

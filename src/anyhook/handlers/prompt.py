@@ -23,8 +23,6 @@ from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.record import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anyhook.handlers.context import HookContext
     from anyhook.model.definitions import HandlerSpec
 
@@ -126,8 +124,16 @@ def parse_verdict(reply: str) -> Verdict | None:
 
     Of several verdicts a negative one counts: a model may quote a verdict that the event asks for.
     """
+    if len(reply) > MAX_REPLY_LENGTH:
+        return None
     verdict = None
-    for value in _find_objects(reply):
+    position = 0
+    while (brace := _BRACE.search(reply, position)) is not None:
+        try:
+            value, position = _DECODER.raw_decode(reply, brace.start())
+        except (ValueError, RecursionError):
+            position = brace.start() + 1
+            continue
         ok, reason = value.get("ok"), value.get("reason")
         if not isinstance(ok, bool):
             continue
@@ -136,19 +142,3 @@ def parse_verdict(reply: str) -> Verdict | None:
         if not ok:
             break
     return verdict
-
-
-def _find_objects(text: str) -> Iterator[dict[str, Any]]:
-    if len(text) > MAX_REPLY_LENGTH:
-        return
-    position = 0
-    while True:
-        brace = _BRACE.search(text, position)
-        if brace is None:
-            return
-        try:
-            value, position = _DECODER.raw_decode(text, brace.start())
-        except (ValueError, RecursionError):
-            position = brace.start() + 1
-        else:
-            yield value

@@ -85,7 +85,11 @@ async def run_warm(
         )
         if len(request) > MAX_FRAME:
             return None
-        with _connect(command, cwd, env) as link:
+        python = command.interpreter(env)
+        if python is None:
+            return None
+        base = address(python, absolute(command.words[0], cwd), env)
+        with connect(base, timeout=0) as link:
             reply = parse_reply(await _ask(link, request, deadline))
     except LateError:
         return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
@@ -98,20 +102,6 @@ async def run_warm(
         output_limit=output_limit,
         duration=time.perf_counter() - started,
     )
-
-
-def _connect(command: HookCommand, cwd: str, env: Mapping[str, str]) -> socket.socket:
-    """Connect to the server that a command would ask.
-
-    Raises:
-        WorkerUnavailable: If its interpreter is unknown, or as `connect` does.
-        OSError: If no process listens there.
-    """
-    python = command.interpreter(env)
-    if python is None:
-        raise WorkerUnavailable("its interpreter is unknown")
-    base = address(python, absolute(command.words[0], cwd), env)
-    return connect(base, timeout=0)
 
 
 async def _ask(link: socket.socket, request: bytes, deadline: float) -> bytes:

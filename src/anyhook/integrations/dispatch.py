@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.agents.spec import EventSpec
     from anyhook.engine.engine import Engine
     from anyhook.engine.messages import MessageChannel
-    from anyhook.model.decisions import Decision, HandlerResult
+    from anyhook.model.decisions import Decision
     from anyhook.model.diagnostics import Diagnostic
     from anyhook.model.events import BeforeTool
 
@@ -112,11 +112,20 @@ class EventDispatcher:
         self.messages.report(decision.diagnostics)
         if self._on_decision is not None:
             self._on_decision(event, decision)
-        results = [result for result in decision.results if not result.answer.suppress_output]
-        if results:
-            self.write(
-                "hooks", event=event.name, hooks=[_describe_run(result) for result in results]
-            )
+        hooks: list[dict[str, Any]] = []
+        for result in decision.results:
+            answer = result.answer
+            if answer.suppress_output:
+                continue
+            hook = {
+                "hook": result.handler.label,
+                "status": str(result.status),
+                "outcome": "stop" if answer.stop else str(answer.outcome),
+                "reason": answer.stop_reason or answer.reason or result.error,
+            }
+            hooks.append(hook)
+        if hooks:
+            self.write("hooks", event=event.name, hooks=hooks)
         for text in decision.system_messages:
             self.messages.send(text)
         if decision.stop:
@@ -232,16 +241,6 @@ class EventDispatcher:
         spec = self.spec(event.name)
         if spec is not None:
             self.messages.report(denials_without_effect(spec, decision))
-
-
-def _describe_run(result: HandlerResult) -> dict[str, Any]:
-    answer = result.answer
-    return {
-        "hook": result.handler.label,
-        "status": str(result.status),
-        "outcome": "stop" if answer.stop else str(answer.outcome),
-        "reason": answer.stop_reason or answer.reason or result.error,
-    }
 
 
 # -- problems that are reported because a decision cannot be carried out

@@ -105,22 +105,16 @@ def answer_record(answer: Answer | Decision) -> dict[str, Any]:
 def _blame_record(blame: Blame) -> dict[str, Any]:
     record: dict[str, Any] = {"hook": blame.handler.label, "place": str(blame.handler.place)}
     if blame.overrode:
-        record["overrode"] = [
-            {
-                "hook": other.handler.label if other.handler is not None else None,
-                "value": _shorten(other.value),
-            }
-            for other in blame.overrode
-        ]
+        from anyhook.model.json import dump_json, repair
+        from anyhook.secrets.redact import redact_json
+
+        record["overrode"] = []
+        for other in blame.overrode:
+            # First without secrets: a cut could make them unrecognizable.
+            text, _ = redact_json(dump_json(repair(other.value)).decode())
+            hook = other.handler.label if other.handler is not None else None
+            record["overrode"].append({"hook": hook, "value": shorten(json.loads(text))})
     return record
-
-
-def _shorten(value: object) -> str:
-    """Return a value as one short line without secrets, which a cut could make unrecognizable."""
-    from anyhook.model.json import dump_json, repair
-    from anyhook.secrets.redact import redact_json
-
-    return shorten(json.loads(redact_json(dump_json(repair(value)).decode())[0]))
 
 
 def result_record(result: HandlerResult, file: str | None) -> dict[str, Any]:

@@ -49,9 +49,23 @@ def covers_path(
     pattern: str, tool: str, arguments: Mapping[str, Any], directories: Directories
 ) -> bool:
     """Return whether a pattern covers one of the paths that a call names, or if none is certain."""
-    targets = _target_paths(tool, arguments, directories.cwd)
-    if not targets:
+    targets = [arguments[name] for name in _PATH_FIELDS if arguments.get(name) is not None]
+    is_search = tool in _SEARCH_FIELDS
+    if is_search and not targets:
+        targets = [directories.cwd]
+    if not targets or not all(isinstance(path, str) for path in targets):
         return True
+    if is_search:
+        files = arguments.get(_SEARCH_FIELDS[tool] or "")
+        # A call that searches may reach every file that its pattern matches.
+        if not isinstance(files, str):
+            files = "*"
+        if files.startswith("/"):
+            targets.append(files)
+        else:
+            targets += [f"{path}/{files}" for path in targets]
+        if _DRIVE.match(files):
+            targets.append(files)
     for path, bases in _path_variants(targets, directories):
         base, steps = _parse_pattern(pattern, bases)
         parts = _split_path(path)
@@ -59,29 +73,6 @@ def covers_path(
         if parts[: len(base)] == base and matches_sequence(steps, inner, "**", _matches_name):
             return True
     return False
-
-
-def _target_paths(tool: str, arguments: Mapping[str, Any], cwd: str) -> list[str]:
-    """List the paths that a call names; none if one of them is not text."""
-    paths = [arguments[name] for name in _PATH_FIELDS if arguments.get(name) is not None]
-    is_search = tool in _SEARCH_FIELDS
-    if is_search and not paths:
-        paths = [cwd]
-    if not all(isinstance(path, str) for path in paths):
-        return []
-    if not is_search:
-        return paths
-    files = arguments.get(_SEARCH_FIELDS[tool] or "")
-    # A call that searches may reach every file that its pattern matches.
-    if not isinstance(files, str):
-        files = "*"
-    if files.startswith("/"):
-        paths.append(files)
-    else:
-        paths += [f"{path}/{files}" for path in paths]
-    if _DRIVE.match(files):
-        paths.append(files)
-    return paths
 
 
 def _path_variants(

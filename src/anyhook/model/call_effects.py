@@ -115,8 +115,19 @@ class CallEffects:
 
     def runs(self, program: str, *operands: str, options: Collection[str] = ()) -> Match:
         """Return whether the call runs a program; see `ToolEvent.runs`."""
+        # Taken literally, `runs("git push --force")` and `runs("git", "push", "--force")` would
+        # match nothing, and the guard would be absent without a message. A name may have blanks,
+        # too.
+        meanings = [(program, list(operands))]
+        words = program.split()
+        if len(words) > 1:
+            meanings.append((words[0], [*words[1:], *operands]))
+        spellings: list[tuple[str, list[str], set[str]]] = []
+        for name, others in meanings:
+            named = {word for word in others if word.startswith("-") and word.strip("-")}
+            rest = [word for word in others if word not in named]
+            spellings.append((name.lower(), rest, named.union(options)))
         matches: list[Match] = []
-        spellings = _spellings(program, operands, options)
         for command in self.commands:
             for candidate in (*command.wrappers, command):
                 answers = [_runs(candidate, *spelling) for spelling in spellings]
@@ -283,26 +294,6 @@ def _mcp_paths(tool: str, arguments: Mapping[str, Any]) -> Iterator[tuple[str, A
                 yield from inner
                 for kind in () if inner else kinds:
                     yield kind, path, kind == "deletes" and is_recursive
-
-
-def _spellings(
-    program: str, operands: Collection[str], options: Collection[str]
-) -> list[tuple[str, list[str], set[str]]]:
-    """Return what a guard may mean by its words, as program, operands and options.
-
-    Taken literally, `runs("git push --force")` and `runs("git", "push", "--force")` would match
-    nothing, and the guard would be absent without a message. A name may have blanks, too.
-    """
-    meanings = [(program, list(operands))]
-    words = program.split()
-    if len(words) > 1:
-        meanings.append((words[0], [*words[1:], *operands]))
-    spellings: list[tuple[str, list[str], set[str]]] = []
-    for name, others in meanings:
-        named = {word for word in others if word.startswith("-") and word.strip("-")}
-        rest = [word for word in others if word not in named]
-        spellings.append((name.lower(), rest, named.union(options)))
-    return spellings
 
 
 def _runs(

@@ -190,7 +190,15 @@ class Decision(Record):
 
     def explain(self) -> str:
         """Return a report: for each field the handlers that set it, their lines, and what lost."""
-        lines = [_headline(self)]
+        verdicts = ["stop"] if self.stop else []
+        if self.outcome is not Outcome.NONE or not self.stop:
+            verdicts.append(str(self.outcome))
+        headline = " + ".join(verdicts)
+        if not self.decided:
+            headline = f"not decided, because hooks were not run; the others: {headline}"
+        if self.reason:
+            headline = f"{headline}: {shorten(self.reason)}"
+        lines = [headline]
         for name, blames in self.blame.items():
             lines.append(f"{name}:")
             for blame in blames:
@@ -214,16 +222,6 @@ class Decision(Record):
 
 NO_DECISION = Decision()
 """The decision on an event without handlers."""
-
-
-def _headline(decision: Decision) -> str:
-    verdicts = ["stop"] if decision.stop else []
-    if decision.outcome is not Outcome.NONE or not decision.stop:
-        verdicts.append(str(decision.outcome))
-    text = " + ".join(verdicts)
-    if not decision.decided:
-        text = f"not decided, because hooks were not run; the others: {text}"
-    return f"{text}: {shorten(decision.reason)}" if decision.reason else text
 
 
 _STATUS_TEXTS = {

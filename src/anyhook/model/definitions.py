@@ -211,19 +211,17 @@ def unique_labels(handlers: Iterable[HandlerSpec]) -> dict[int, str]:
     identifiers: dict[str, set[str]] = {}
     for handler in handlers:
         identifiers.setdefault(handler.label, set()).add(handler.identifier)
-    marks = {label: _marks(texts) for label, texts in identifiers.items()}
+    marks: dict[str, dict[str, str]] = {}
+    for label, texts in identifiers.items():
+        if len(texts) == 1:
+            marks[label] = dict.fromkeys(texts, "")
+            continue
+        digests = {text: sha256(text.encode()).hexdigest() for text in texts}
+        length = MIN_MARK_LENGTH
+        while len({digest[:length] for digest in digests.values()}) < len(digests):
+            length += 1
+        marks[label] = {text: f"#{digest[:length]}" for text, digest in digests.items()}
     return {
         id(handler): handler.label + marks[handler.label][handler.identifier]
         for handler in handlers
     }
-
-
-def _marks(texts: set[str]) -> dict[str, str]:
-    """Return the start of the checksum of each text that no other one has; nothing for one text."""
-    if len(texts) == 1:
-        return dict.fromkeys(texts, "")
-    digests = {text: sha256(text.encode()).hexdigest() for text in texts}
-    length = MIN_MARK_LENGTH
-    while len({digest[:length] for digest in digests.values()}) < len(digests):
-        length += 1
-    return {text: f"#{digest[:length]}" for text, digest in digests.items()}

@@ -73,8 +73,12 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
             if config.get("mode") == "NONE":
                 config.pop("allowedFunctionNames", None)
             merged[key] = like_tool_config(config, current)
-        elif key == "messages":
-            merged[key] = _merge_messages(current, value)
+        elif key == "messages" and only_instructions(value) and isinstance(current, list):
+            roles = [each.get("role") if isinstance(each, dict) else None for each in current]
+            start = 0
+            while start < len(current) and roles[start] == "system":
+                start += 1
+            merged[key] = [*current[:start], *value, *current[start:]]
         else:
             merged[key] = value
     return merged  # type: ignore[return-value]
@@ -83,16 +87,6 @@ def merge_request(base: LLMRequest, override: LLMRequest) -> LLMRequest:
 def only_instructions(messages: Iterable[ModelMessage]) -> bool:
     """Return whether messages are additional instructions instead of a conversation."""
     return {message.get("role") for message in messages} == {"system"}
-
-
-def _merge_messages(base: object, override: list[ModelMessage]) -> list[ModelMessage]:
-    if not only_instructions(override) or not isinstance(base, list):
-        return override
-    roles = [message.get("role") if isinstance(message, dict) else None for message in base]
-    index = 0
-    while index < len(base) and roles[index] == "system":
-        index += 1
-    return [*base[:index], *override, *base[index:]]
 
 
 # -- tool configurations
@@ -154,7 +148,14 @@ def merge_response(base: LLMResponse, override: LLMResponse) -> LLMResponse:
     merged: dict[str, Any] = {**base, **override}
     before = base.get("candidates") or []
     if "candidates" in override:
-        merged["candidates"] = _merge_candidates(before, override["candidates"])
+        candidates: list[Any] = []
+        for index, candidate in enumerate(override["candidates"]):
+            current: dict[str, Any] = dict(before[index]) if index < len(before) else {}
+            changed = {**current, **candidate}
+            if "content" in current and "content" in candidate:
+                changed["content"] = {**current["content"], **candidate["content"]}
+            candidates.append(changed)
+        merged["candidates"] = candidates
     after = merged.get("candidates") or []
     new_text = override.get("text")
     text_changed = new_text is not None and new_text != base.get("text", _first_text(before))
@@ -176,17 +177,6 @@ def complete_response(response: LLMResponse) -> LLMResponse:
     complete["candidates"] = [{"finishReason": "STOP", **candidate} for candidate in candidates]
     complete.setdefault("text", _first_text(complete["candidates"]))
     return complete  # type: ignore[return-value]
-
-
-def _merge_candidates(base: list[Candidate], override: list[Candidate]) -> list[Candidate]:
-    merged: list[Any] = []
-    for index, candidate in enumerate(override):
-        before: dict[str, Any] = dict(base[index]) if index < len(base) else {}
-        after = {**before, **candidate}
-        if "content" in before and "content" in candidate:
-            after["content"] = {**before["content"], **candidate["content"]}
-        merged.append(after)
-    return merged
 
 
 def _first_parts(candidates: list[Candidate]) -> list[str]:
@@ -236,15 +226,11 @@ def _request_problem(key: str, item: object) -> str | None:
         return "model must be a string"
     if key in _MEMBER_CHECKS and not isinstance(item, dict):
         return f"{key} must be an object"
-    if key == "messages":
-        return _messages_problem(item)
-    return None
-
-
-def _messages_problem(messages: object) -> str | None:
-    if not isinstance(messages, list):
+    if key != "messages":
+        return None
+    if not isinstance(item, list):
         return "messages must be a list of objects with role and content"
-    for index, message in enumerate(messages):
+    for index, message in enumerate(item):
         if not isinstance(message, dict):
             return f"messages[{index}] must be an object with role and content"
         role = message.get("role")
@@ -345,16 +331,12 @@ def _response_problem(key: str, item: object) -> str | None:
         return "text must be a string"
     if key == "usageMetadata" and not isinstance(item, dict):
         return "usageMetadata must be an object"
-    if key == "candidates":
-        return _candidates_problem(item)
-    return None
-
-
-def _candidates_problem(candidates: object) -> str | None:
-    if not isinstance(candidates, list):
+    if key != "candidates":
+        return None
+    if not isinstance(item, list):
         return "candidates must be a list"
     shape = 'must be like {"content": {"role": "model", "parts": ["text"]}}'
-    for index, candidate in enumerate(candidates):
+    for index, candidate in enumerate(item):
         # The content and its parts may be left out.
         content = candidate.get("content", {}) if isinstance(candidate, dict) else None
         parts = content.get("parts", []) if isinstance(content, dict) else None

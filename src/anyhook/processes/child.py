@@ -261,7 +261,11 @@ class Child:
             if self.exited and not self._timed_out:
                 error = STATUS_LOST
         elif exit_code < 0:
-            signal_name, exit_code = _name_signal(-exit_code), None
+            number, exit_code = -exit_code, None
+            try:
+                signal_name = signal.Signals(number).name
+            except ValueError:
+                signal_name = f"signal {number}"
         return ProcessResult(
             exit_code=exit_code,
             signal=signal_name,
@@ -338,10 +342,3 @@ def _write(fd: int, data: memoryview) -> int:
         raise
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, previous)
-
-
-def _name_signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

@@ -71,15 +71,6 @@ def words_label(words: Sequence[str]) -> str:
     for option, module in pairwise(words):
         if option == "-m" and _MODULE.fullmatch(module):
             return module
-    return _program_label(words) or _first_name(words)
-
-
-def _first_name(words: Sequence[str]) -> str:
-    return base_name(words[0]) if words else ""
-
-
-def _program_label(words: Sequence[str]) -> str | None:
-    """Return the first program that does the work, with its task if it runs tasks."""
     candidates = _without_setup(words)
     for index, word in enumerate(candidates):
         name = base_name(word)
@@ -91,8 +82,12 @@ def _program_label(words: Sequence[str]) -> str | None:
             inline = next((word for word in arguments if word in {"-c", "-e"}), "")
             return f"{name} {inline}".rstrip()
         if _is_program(word):
-            return name
-    return None
+            return name or _first_name(words)
+    return _first_name(words)
+
+
+def _first_name(words: Sequence[str]) -> str:
+    return base_name(words[0]) if words else ""
 
 
 def _without_setup(words: Sequence[str]) -> list[str]:

@@ -29,22 +29,12 @@ def known_output(
         received: The standard input that its redirections give.
         scope: What the shell knows.
     """
-    return _found(command) or _output(values, received, scope)
-
-
-def _found(command: Command | None) -> Input | None:
-    """Return the names of files that a `find` prints; `None` if it is not one, or runs others."""
-    if command is None or command.program != "find" or command.read.may_have_more:
-        return None
-    options = command.read.options
-    if not _FIND_ACTIONS.isdisjoint(options):
-        return None
-    files = found_files(command.read, FIND_PRINTS)
-    return Input(files=files, is_certain="-print0" in options, source=command.source)
-
-
-def _output(values: Sequence[Value], received: Input | None, scope: Scope) -> Input:
-    """Return what a command prints, if its text decides it."""
+    if command is not None and command.program == "find" and not command.read.may_have_more:
+        options = command.read.options
+        # One that runs others prints what they print.
+        if _FIND_ACTIONS.isdisjoint(options):
+            files = found_files(command.read, FIND_PRINTS)
+            return Input(files=files, is_certain="-print0" in options, source=command.source)
     if received is None and scope.input is not NO_INPUT:
         received = scope.input
     if not values or any(value.kind == PATTERN for value in values):

@@ -183,39 +183,36 @@ class _StepReader:
     def _read_element(self, step: Step) -> Element | None:
         """Read a command or a compound; `None` for a word that precedes a command."""
         substitutions = self._take_substitutions()
-        element = self._read_kind(step)
-        if element is not None:
-            element.substitutions += substitutions
-        return element
-
-    def _read_kind(self, step: Step) -> Element | None:
         first_word = step.words[0].text if step.words else step.text
         match step.kind, first_word:
             case "command" | "keyword", "for" | "select":
                 self._skip_to_do()
-                return self._read_loop(step)
+                element = self._read_loop(step)
             case "command", _:
-                return Element("command", step.position, step.words)
+                element = Element("command", step.position, step.words)
             case "test", _:
-                return Element("test", step.position)
+                element = Element("test", step.position)
             case "function", name:
-                return Element("function", step.position, name=name, blocks=[self._read_body()])
+                element = Element("function", step.position, name=name, blocks=[self._read_body()])
             case "keyword", "if":
-                return self._read_if(step)
+                element = self._read_if(step)
             case "keyword", "while" | "until":
                 condition = self._read_up_to("do")
-                loop = self._read_loop(step)
-                loop.blocks[0][:0] = condition
-                return loop
+                element = self._read_loop(step)
+                element.blocks[0][:0] = condition
             case "keyword", "{":
-                return Element("group", step.position, blocks=[self._read_up_to("}")])
+                element = Element("group", step.position, blocks=[self._read_up_to("}")])
             case "keyword", "(":
-                return Element("subshell", step.position, blocks=[self.read_block(frozenset())])
+                block = self.read_block(frozenset())
+                element = Element("subshell", step.position, blocks=[block])
             case "keyword", "case":
-                return self._read_case(step)
+                element = self._read_case(step)
             case "keyword", word if word in _IGNORED or not word.isalpha():
                 return None
-        raise UnreadableError
+            case _:
+                raise UnreadableError
+        element.substitutions += substitutions
+        return element
 
     def _read_up_to(self, *keywords: str) -> Block:
         block = self.read_block(frozenset(keywords))

@@ -313,15 +313,11 @@ def _run_find(reader: Reader, call: ExpandedCall) -> None:
     reader.doubts += is_doubtful
     for command in own.read.commands:
         inner = call._replace(wrappers=(*call.wrappers, own), redirects=())
-        reader.run(inner._replace(values=_with_files(command, own)))
+        # What `{}` stands for has another name in the directory of the file.
+        is_elsewhere = own.read.has("-execdir")
+        files = [Value("{}", VAGUE)] if is_elsewhere else found_files(own.read)
+        reader.run(inner._replace(values=_with_names(command, "{}", files)))
     reader.doubts -= is_doubtful
-
-
-def _with_files(command: list[Value], find: Command) -> list[Value]:
-    """Return a command of `find -exec` with what `{}` stands for."""
-    is_elsewhere = find.read.has("-execdir")
-    files = [Value("{}", VAGUE)] if is_elsewhere else found_files(find.read)
-    return _with_names(command, "{}", files)
 
 
 def _with_names(words: Sequence[Value], placeholder: str, names: Sequence[Value]) -> list[Value]:

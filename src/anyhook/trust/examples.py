@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anyhook.python_source import read_python
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _VALUES = (
@@ -35,7 +35,16 @@ def without_examples(text: str) -> str:
     names = _names_set(nodes)
     if not _makes_hooks(statements) or names["hooks"] != 1 or names["Hooks"] != 1:
         return text  # `hooks.example` may be any function, which may load what it gets
-    helpers = _helpers(statements, names)
+    # Functions that only call `hooks.example`, and are set nowhere else.
+    helpers: set[str] = set()
+    for statement in statements:
+        if not isinstance(statement, ast.FunctionDef) or statement.decorator_list:
+            continue
+        body = statement.body[1 if ast.get_docstring(statement) is not None else 0 :]
+        is_shadowed = any(getattr(node, "arg", "") == "hooks" for node in ast.walk(statement))
+        only_adds = bool(body) and all(map(_only_adds_examples, body))
+        if names[statement.name] == 1 and only_adds and not is_shadowed:
+            helpers.add(statement.name)
     examples: set[int] = set()
     others: set[int] = set()
     for statement in statements:
@@ -77,19 +86,7 @@ def _makes_hooks(statements: list[ast.stmt]) -> bool:
     return is_imported and is_made
 
 
-def _helpers(statements: list[ast.stmt], names: Counter[str]) -> frozenset[str]:
-    """Return the names of functions that only call `hooks.example`, and are set nowhere else."""
-    helpers: set[str] = set()
-    for statement in statements:
-        if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
-            lines = statement.body[1 if ast.get_docstring(statement) is not None else 0 :]
-            is_shadowed = any(getattr(node, "arg", "") == "hooks" for node in ast.walk(statement))
-            if lines and not is_shadowed and all(map(_only_adds_examples, lines)):
-                helpers.add(statement.name)
-    return frozenset(name for name in helpers if names[name] == 1)
-
-
-def _only_adds_examples(statement: ast.stmt, helpers: frozenset[str] = frozenset()) -> bool:
+def _only_adds_examples(statement: ast.stmt, helpers: Collection[str] = ()) -> bool:
     """Return whether a statement calls `hooks.example` or a helper, and does nothing else."""
     called: set[ast.expr] = set()
     callees: set[ast.expr] = set()

@@ -166,7 +166,9 @@ class Records:
         now = definition_members(subject)
         for key, entry in self.entries.items():
             before = object_member(entry, "members")
-            is_gone = bool(before) and key not in current_keys
+            if not before:  # of something that anyhook did not write
+                continue
+            is_gone = key not in current_keys
             has_same_command = before.get("runs") == now["runs"]
             has_same_name = bool(now["name"]) and before.get("name") == now["name"]
             is_same = before.get("event") == now["event"] and (has_same_command or has_same_name)

@@ -140,7 +140,15 @@ class WorkerChild:
         if not client_waits:  # it would wait longer than the rehearsal saves
             self.rehearse()
         redirect_streams(self._output_file)
-        self._link = self._accept()
+        poll = _poll_exclusively(self._server.listener)
+        poll.register(self._server.lifeline, select.POLLIN)
+        link = None
+        while link is None:  # a connection of another user does not count
+            ready = {fd for fd, _ in poll.poll()}
+            if self._server.lifeline in ready:
+                os._exit(0)
+            link = accept(self._server.listener)
+        self._link = link
         fds = [self._link.fileno(), self._output_file]
         socket.send_fds(self._control, [self._message(CONNECTED)], fds)
         body = read_body(self._link)
@@ -185,18 +193,6 @@ class WorkerChild:
         finally:
             self.slot.clear()
 
-    def _accept(self) -> socket.socket:
-        """Wait for a connection of the same user; exit if the server has ended."""
-        poll = _poll_exclusively(self._server.listener)
-        poll.register(self._server.lifeline, select.POLLIN)
-        while True:
-            ready = {fd for fd, _ in poll.poll()}
-            if self._server.lifeline in ready:
-                os._exit(0)
-            link = accept(self._server.listener)
-            if link is not None:
-                return link
-
     def _answer(self, request: WorkerRequest) -> NoReturn:
         reason = self._reload_reason(request)
         if reason is not None:
@@ -216,29 +212,10 @@ class WorkerChild:
         self.reply(output)
 
     def _begin(self, request: WorkerRequest) -> None:
-        """Take an event.
+        """Take an event, and make the process look as if it had been started for it.
 
         Raises:
             OSError: If the working directory is not there, or the client is gone.
-        """
-        self._put_in_place(request)
-        ignore_signals(request.ignored_signals)
-        self._link.sendall(pack_accepted(self._pid))
-        self.slot.begin(self._pid)
-        self._environ = request.environ
-        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
-        self._lowest_descriptor = lowest_free_descriptor()
-
-    def _reload_reason(self, request: WorkerRequest) -> str | None:
-        """Return why the hook file must be loaded again for an event; `None` if it need not."""
-        cwd, *argv = map(os.fsdecode, request.words)
-        return self._server.loaded.trace.difference(request.environ, cwd, argv)
-
-    def _put_in_place(self, request: WorkerRequest) -> None:
-        """Make the process look as if it had been started for an event.
-
-        Raises:
-            OSError: If the working directory is not there.
         """
         loaded = self._server.loaded
         cwd, *argv = map(os.fsdecode, request.words)
@@ -251,6 +228,17 @@ class WorkerChild:
         self._variables = variables
         sys.argv = argv
         sys.orig_argv = [sys.executable, *argv]
+        ignore_signals(request.ignored_signals)
+        self._link.sendall(pack_accepted(self._pid))
+        self.slot.begin(self._pid)
+        self._environ = request.environ
+        self._files = [file_identity(file) for file in (self._link.fileno(), self._output_file)]
+        self._lowest_descriptor = lowest_free_descriptor()
+
+    def _reload_reason(self, request: WorkerRequest) -> str | None:
+        """Return why the hook file must be loaded again for an event; `None` if it need not."""
+        cwd, *argv = map(os.fsdecode, request.words)
+        return self._server.loaded.trace.difference(request.environ, cwd, argv)
 
     def reply(self, output: _Connection) -> NoReturn:
         """Send the reply and exit."""

@@ -106,7 +106,14 @@ def address(python: str, hook_file: str, environ: Mapping[str, str]) -> str:
         environ: The environment in which the hook is started.
     """
     paths = (os.fsencode(python), os.fsencode(hook_file))
-    parts = (MAGIC, *paths, _filesystem_view(), *watched(environ))
+    # Under other mounts, or another root, a path names another file.
+    try:
+        mounts = os.readlink("/proc/self/ns/mnt")
+    except OSError:
+        mounts = ""
+    root = os.stat("/")
+    view = os.fsencode(f"{mounts} {root.st_dev} {root.st_ino}")
+    parts = (MAGIC, *paths, view, *watched(environ))
     digest = _digest(b"\0".join(parts) + b"\0")
     return f"{runtime_directory(environ)}/{digest:016x}"
 
@@ -118,16 +125,6 @@ def _digest(identity: bytes) -> int:
     for byte in identity:
         digest = ((digest ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
     return digest
-
-
-def _filesystem_view() -> bytes:
-    """Identify the mounts of this process: elsewhere, a path names another file."""
-    try:
-        mounts = os.readlink("/proc/self/ns/mnt")
-    except OSError:
-        mounts = ""
-    root = os.stat("/")
-    return os.fsencode(f"{mounts} {root.st_dev} {root.st_ino}")
 
 
 def which(program: str, environ: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from anyhook.shell.words import split_words
 from anyhook.worker import client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 PROGRAM = ("anyhook", "run")
 """The words in front of a hook file wherever anyhook is installed."""
@@ -69,34 +69,30 @@ def prefix(python: str) -> tuple[str, ...]:
         python: Absolute path of an interpreter that has anyhook. If there is no native program, it
             is the only word, and the hook runs cold.
     """
-    programs = [path for path in _installed_programs() if is_native(path)]
     native = native_client()
     if native is None:
         return (python,)
-    program = programs[0] if programs else native
-    own = _interpreter_of(program)
-    if own is not None and _is_same_environment(own, python):
-        return (program, PROGRAM[1])
-    return (program, PROGRAM[1], PYTHON, python)
-
-
-def _installed_programs() -> Iterator[str]:
-    """Yield where an installer may have put the program of this package."""
     import sysconfig
 
+    # Where an installer may have put the program of this package.
     schemes = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
-    yield os.path.join(os.path.dirname(sys.executable), PROGRAM[0])
-    for scheme in schemes:
-        yield os.path.join(sysconfig.get_path("scripts", scheme), PROGRAM[0])
+    directories = [sysconfig.get_path("scripts", scheme) for scheme in schemes]
+    directories.insert(0, os.path.dirname(sys.executable))
+    paths = [os.path.join(directory, PROGRAM[0]) for directory in directories]
     on_path = shutil.which(PROGRAM[0])
     if on_path is not None and os.path.isabs(on_path):
-        yield on_path
-
-
-def _is_same_environment(python: str, other: str) -> bool:
-    """Return whether two paths are one interpreter of one environment: `python`, `python3`."""
-    is_same_directory = os.path.dirname(python) == os.path.dirname(other)
-    return is_same_directory and os.path.realpath(python) == os.path.realpath(other)
+        paths.append(on_path)
+    programs = [path for path in paths if is_native(path)]
+    program = programs[0] if programs else native
+    own = _interpreter_of(program)
+    # `python` and `python3` of one environment are one interpreter.
+    if (
+        own is not None
+        and os.path.dirname(own) == os.path.dirname(python)
+        and os.path.realpath(own) == os.path.realpath(python)
+    ):
+        return (program, PROGRAM[1])
+    return (program, PROGRAM[1], PYTHON, python)
 
 
 def read_command(argv: Sequence[str]) -> HookCommand | None:
@@ -182,11 +178,20 @@ def _has_native_content(program: str, _version: tuple[int, ...]) -> bool:
 
 def _interpreter_of(program: str) -> str | None:
     """Return the interpreter that the native program uses (`client.c`); `None` if it is unclear."""
-    script = _find_sibling(program)
-    version = None if script is None else _version_of(script)
-    if script is None or version is None:
-        return None
-    return _interpreter_in(script, version)
+    # The script stands next to the program, or next to one of the links that lead to it.
+    paths = [os.path.realpath(program), program]
+    for _ in range(MAX_LINKS):
+        try:
+            target = os.readlink(paths[-1])
+        except OSError:
+            break
+        paths.append(os.path.join(os.path.dirname(paths[-1]), target))
+    for path in paths:
+        script = os.path.join(os.path.dirname(path), SIBLING)
+        if os.path.exists(script):
+            version = _version_of(script)
+            return None if version is None else _interpreter_in(script, version)
+    return None
 
 
 @lru_cache(maxsize=32)
@@ -203,19 +208,3 @@ def _interpreter_in(script: str, _version: tuple[int, ...]) -> str | None:
     # `/usr/bin/env python` finds another interpreter with each `PATH`.
     python = os.fsdecode(words[0])
     return python if python.startswith("/") and "python" in _name(python) else None
-
-
-def _find_sibling(program: str) -> str | None:
-    """Return the script next to a program, or to one of the links that lead to it."""
-    paths = [os.path.realpath(program), program]
-    for _ in range(MAX_LINKS):
-        try:
-            target = os.readlink(paths[-1])
-        except OSError:
-            break
-        paths.append(os.path.join(os.path.dirname(paths[-1]), target))
-    for path in paths:
-        script = os.path.join(os.path.dirname(path), SIBLING)
-        if os.path.exists(script):
-            return script
-    return None

@@ -170,7 +170,10 @@ def ask(base: str, kind: bytes) -> dict[str, Any]:
     except (WorkerUnavailable, OSError) as error:
         raise NoReplyError(f"it cannot be asked: {error}") from None
     with closing(link):
-        pid = _peer_pid(link)
+        pid = None
+        if hasattr(socket, "SO_PEERCRED"):  # not on macOS
+            credentials: bytes = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+            pid = int.from_bytes(credentials[:4], sys.byteorder)
         try:
             link.sendall(frame(kind))
             body = read_frame(link, ACCEPT_TIMEOUT)
@@ -180,14 +183,6 @@ def ask(base: str, kind: bytes) -> dict[str, Any]:
     if not isinstance(status, dict):
         raise NoReplyError("it is of another release and cannot be asked", pid=pid)
     return status
-
-
-def _peer_pid(link: Any) -> int | None:
-    """Return the process that listens at the other end; `None` where it is not reported."""
-    if not hasattr(socket, "SO_PEERCRED"):
-        return None
-    data: bytes = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-    return int.from_bytes(data[:4], sys.byteorder)
 
 
 def _is_server(pid: int, base: str) -> bool:

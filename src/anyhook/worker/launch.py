@@ -27,7 +27,12 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         The exit code, if there is nothing to run.
     """
-    python, words = _split(argv)
+    python, words = sys.executable, [*argv]
+    match words:
+        case ["--python", path, *rest]:
+            python, words = path, rest
+        case [first, *rest] if first.startswith(f"{PYTHON}="):
+            python, words = first.removeprefix(f"{PYTHON}="), rest
     if not words:
         return _fail("usage: anyhook run [--python PYTHON] HOOK.py [ARGUMENT ...]", USAGE)
     if words[0].startswith("-"):  # the interpreter exits with 2 for an option it does not know
@@ -38,16 +43,6 @@ def main(argv: Sequence[str]) -> int:
         os.execv(native, [native, "run", PYTHON, python, *words])
     except OSError:  # none was built
         return _run_cold(python, words)
-
-
-def _split(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the interpreter, and the hook file with its arguments."""
-    match [*argv]:
-        case ["--python", python, *words]:
-            return python, words
-        case [first, *words] if first.startswith(f"{PYTHON}="):
-            return first.removeprefix(f"{PYTHON}="), words
-    return sys.executable, argv
 
 
 def _run_cold(python: str, words: Sequence[str]) -> int:

@@ -148,16 +148,14 @@ class LoadTrace:
         self._paths |= self.code.code_files
         for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
             kind = self._installed if is_installed(path) else self._own
-            kind[path] = self._identity_before(path)
-        self._offers = {path: _Offer(path) for path in _search_path()}
+            identity = identity_of(path)
+            if identity is not None and identity[4] > self._started:
+                identity = EDITED_WHILE_LOADING
+            kind[path] = identity
+        # Directories whose modules may come and go: not those of the interpreter.
+        directories = [path for path in sys.path if path and not is_installed(path + os.sep)]
+        self._offers = {path: _Offer(path) for path in dict.fromkeys(directories)}
         self._checked = time.monotonic()
-
-    def _identity_before(self, path: str) -> FileIdentity:
-        """Return the identity of what was read; of no file if it was edited after that."""
-        identity = identity_of(path)
-        if identity is not None and identity[4] > self._started:
-            return EDITED_WHILE_LOADING
-        return identity
 
     def difference(
         self, environ: Mapping[bytes, bytes], cwd: str, argv: Sequence[str]
@@ -344,11 +342,6 @@ def _importable(directory: str) -> frozenset[str]:
             )
     except OSError:
         return frozenset()
-
-
-def _search_path() -> list[str]:
-    """List the directories whose modules may come and go: not those of the interpreter."""
-    return [path for path in dict.fromkeys(sys.path) if path and not is_installed(path + os.sep)]
 
 
 def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:

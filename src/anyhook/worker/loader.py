@@ -101,7 +101,11 @@ class Loader:
         self._output_file = scratch_file()
         redirect_streams(self._output_file)
         argv = [self._path, *self._arguments]
-        module = _main_module(self._hook_file)
+        if not sys.flags.safe_path:
+            sys.path[0] = os.path.dirname(os.path.realpath(self._hook_file))
+        # An empty module, as the interpreter makes it for a file.
+        module = sys.modules["__main__"] = ModuleType("__main__")
+        module.__dict__.update(__file__=self._hook_file, __builtins__=builtins, __cached__=None)
         self._own_files = [file_identity(file) for file in (LOCK_FD, self._output_file)]
         self._descriptors = _descriptors()
         sys.orig_argv = [sys.executable, *argv]
@@ -275,16 +279,6 @@ def _is_async(function: HookFunction) -> bool:
     """Return whether a function is an `async def`, which runs in a loop of `asyncio`."""
     code = getattr(function.function, "__code__", None)
     return code is not None and bool(code.co_flags & CO_COROUTINE)
-
-
-def _main_module(hook_file: str) -> ModuleType:
-    """Return an empty module `__main__`, as the interpreter makes it for a file."""
-    if not sys.flags.safe_path:
-        sys.path[0] = os.path.dirname(os.path.realpath(hook_file))
-    module = ModuleType("__main__")
-    module.__dict__.update(__file__=hook_file, __builtins__=builtins, __cached__=None)
-    sys.modules["__main__"] = module
-    return module
 
 
 def _descriptors() -> set[int]:

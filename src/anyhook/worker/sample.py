@@ -37,7 +37,14 @@ def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[st
         environ: Variables of the hook.
     """
     names = [word for word in arguments if word in CODING_AGENTS]
-    name = names[0] if names else _agent_of(payload, environ)
+    name = names[0] if names else None
+    if name is None:
+        try:
+            agent_event = _decode(payload.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            agent_event = None
+        if isinstance(agent_event, dict):
+            name = recognize(agent_event, environ)
     agent = get_agent(name or CODING_AGENTS[0])
     event = BeforeTool(
         session_id="sample",
@@ -48,11 +55,3 @@ def sample_payload(arguments: Sequence[str], payload: bytes, environ: Mapping[st
         tool_input=agent.vocabulary.arguments("shell", ARGUMENTS),
     )
     return dump_json(encode_event(agent, event))
-
-
-def _agent_of(payload: bytes, environ: Mapping[str, str]) -> str | None:
-    try:
-        event = _decode(payload.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return recognize(event, environ) if isinstance(event, dict) else None

@@ -170,8 +170,11 @@ class Server:
                 is_idle = now - self._used_at > self.endpoint.idle
                 is_outdated = self.loaded.trace.changed_installation() is not None
                 self._must_end = self._must_end or is_idle or is_outdated
-            if self._must_end:
-                self._end()
+            if self._must_end and not self._is_ending:
+                # The waiting children exit when the other end of the pipe is closed.
+                self._is_ending = True
+                os.close(self._lifeline_end)
+                self.endpoint.close(self.listener)
 
     def status(self) -> dict[str, Any]:
         """Return the status; a child calls it."""
@@ -350,13 +353,6 @@ class Server:
 
     def _ask_to_end(self) -> None:
         self._must_end = True
-
-    def _end(self) -> None:
-        """Stop listening, and let the waiting children exit."""
-        if not self._is_ending:
-            self._is_ending = True
-            os.close(self._lifeline_end)
-            self.endpoint.close(self.listener)
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -71,7 +71,13 @@ def find_schema_faults(
         members = settings.get(parents[0]) if parents else settings
         if isinstance(members, dict) and name in members and not _fits(members[name], kind):
             yield SchemaFault(path, f"{'.'.join(path)} must be {EXPECTED[kind]}")
-    yield from _faults_outside(settings, events)
+    for name, member in settings.items():
+        if name == "hooks" or name in UNSEARCHED:
+            continue
+        is_guard = name in GUARD_EVENTS and member not in (None, [])
+        is_event = name in events
+        if is_guard or _holds_guards(member, events, skipped=UNSEARCHED, in_event=is_event):
+            yield SchemaFault((name,), f'the hooks in {name!r} must stand inside "hooks"')
     hooks = settings["hooks"]
     is_list_of_groups = isinstance(hooks, list) and any(isinstance(item, dict) for item in hooks)
     if is_list_of_groups or _is_group(hooks, events):
@@ -79,17 +85,6 @@ def find_schema_faults(
     elif isinstance(hooks, dict):
         for event, groups in hooks.items():
             yield from _faults_of_event(event, groups, events)
-
-
-def _faults_outside(settings: Mapping[str, Any], events: Collection[str]) -> Iterator[SchemaFault]:
-    """Yield hooks of `GUARD_EVENTS` that stand outside "hooks"."""
-    for name, value in settings.items():
-        if name == "hooks" or name in UNSEARCHED:
-            continue
-        is_guard = name in GUARD_EVENTS and value not in (None, [])
-        is_event = name in events
-        if is_guard or _holds_guards(value, events, skipped=UNSEARCHED, in_event=is_event):
-            yield SchemaFault((name,), f'the hooks in {name!r} must stand inside "hooks"')
 
 
 def _faults_of_event(event: str, groups: object, events: Collection[str]) -> Iterator[SchemaFault]:
@@ -136,7 +131,11 @@ def _holds_guards(
         in_hooks: Whether it stands in a list of hooks; a hook with a type is not searched.
         depth: Levels below it that are searched.
     """
-    if _has_guard_event(value) or (not in_event and _is_group(value, events)):
+    if isinstance(value, dict):
+        guards = [value[name] for name in GUARD_EVENTS & value.keys()]
+        if any(hooks not in (None, []) for hooks in guards):
+            return True
+    if not in_event and _is_group(value, events):
         return True
     if depth == 0:
         return False
@@ -160,12 +159,6 @@ def _holds_guards(
         ):
             return True
     return False
-
-
-def _has_guard_event(value: object) -> bool:
-    return isinstance(value, dict) and any(
-        value[name] not in (None, []) for name in GUARD_EVENTS & value.keys()
-    )
 
 
 def _is_group(value: object, events: Collection[str]) -> bool:

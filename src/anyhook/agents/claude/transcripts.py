@@ -179,10 +179,17 @@ class _Reader(SessionReader):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self._is_subagent = path.parent.name == "subagents" or path.name.startswith("agent-")
-        self._transcript_path = _main_file(path) if self._is_subagent else str(path)
+        self._transcript_path = str(path)
         self._is_aside = False
         self._agent_type = ""
         if self._is_subagent:
+            # Releases before 2.1 wrote the file next to the session's: its path does not name it.
+            self._transcript_path = ""
+            for parent in path.parents:
+                if parent.name == "subagents":
+                    session = parent.parent
+                    self._transcript_path = str(session.with_name(session.name + ".jsonl"))
+                    break
             meta = read_json_file(without_gz(path).with_suffix(".meta.json"))
             self._agent_type = text_in(meta, "agentType")
         self._start: Draft | None = None
@@ -474,14 +481,6 @@ class _Reader(SessionReader):
         "attachment": take_attachment,
         "system": take_system,
     }
-
-
-def _main_file(path: Path) -> str:
-    """Return the transcript of a subagent's session; an empty string if the path does not say."""
-    for parent in path.parents:
-        if parent.name == "subagents":
-            return str(parent.parent.with_name(parent.parent.name + ".jsonl"))
-    return ""  # releases before 2.1 wrote the file next to the one of the session
 
 
 TRANSCRIPTS = TranscriptFormat(

@@ -49,17 +49,15 @@ def write(call: ToolCall, result: ToolResult) -> Any:
     if call.tool not in PATCH_TOOLS:
         return text
     exit_code = 0 if result.error is None else result.exit_code or 1
-    output = text if exit_code else f"Success. Updated the following files:\n{_changes_of(call)}"
+    output = text
+    if not exit_code:
+        from anyhook.agents.patches import ADD, DELETE, read_patch
+
+        letters = {ADD: "A", DELETE: "D"}
+        output = "Success. Updated the following files:\n"
+        for change in read_patch(str(call.arguments.get("command", ""))):
+            output += f"{letters.get(change.header, 'M')} {change.path}\n"
     return f"Exit code: {exit_code}\nWall time: 0 seconds\nOutput:\n{output}"
-
-
-def _changes_of(call: ToolCall) -> str:
-    """Return a line for each file of a patch, as Codex CLI lists them."""
-    from anyhook.agents.patches import ADD, DELETE, read_patch
-
-    letters = {ADD: "A", DELETE: "D"}
-    changes = read_patch(str(call.arguments.get("command", "")))
-    return "".join(f"{letters.get(change.header, 'M')} {change.path}\n" for change in changes)
 
 
 def write_output(_call: ToolCall, result: ToolResult) -> str:

@@ -86,30 +86,34 @@ class _Reader(SessionReader):
         """Read a record; that of the thread is the first one."""
         payload = object_in(record, "payload")
         kind = text_in(record, "type")
-        if kind == "session_meta":
-            self._take_meta(payload)
-        elif self.session_id:
+        if kind != "session_meta":
             take = self.takers.get(kind) or self.takers.get(f"{kind}/{text_in(payload, 'type')}")
-            if take is not None:
+            if take is not None and self.session_id:
                 take(self, payload)
+            return
+        if self._thread_id:
+            return
+        self._thread_id = text_in(payload, "id")
+        self.session_id = text_in(payload, "session_id") or self._thread_id
+        self._cwd = text_in(payload, "cwd")
+        self._is_one_turn = payload.get("source") == "exec"
+        parent = text_in(payload, "parent_thread_id")
+        self._is_subagent = bool(parent)
+        self._agent_type = text_in(payload, "agent_role") or "default"
+        self._parent_path = ""
+        if re.fullmatch(r"[\w-]+", parent):
+            name = f"rollout-*-{parent}.jsonl"
+            files = sorted(self.path.parent.glob(name))
+            if not files and len(self.path.parents) > 3:
+                files = sorted(self.path.parents[3].glob(f"*/*/*/{name}"))
+            if files:
+                self._parent_path = str(files[0])
 
     def place_of(self, _record: dict[str, Any], line: int) -> str:
         """Return what identifies an event of a turn."""
         return f"{self._thread_id}/{self._turn_id or line}"
 
     # -- threads and turns
-
-    def _take_meta(self, meta: dict[str, Any]) -> None:
-        if self._thread_id:
-            return
-        self._thread_id = text_in(meta, "id")
-        self.session_id = text_in(meta, "session_id") or self._thread_id
-        self._cwd = text_in(meta, "cwd")
-        self._is_one_turn = meta.get("source") == "exec"
-        parent = text_in(meta, "parent_thread_id")
-        self._is_subagent = bool(parent)
-        self._agent_type = text_in(meta, "agent_role") or "default"
-        self._parent_path = _find_thread(self.path, parent) if parent else ""
 
     def take_context(self, context: dict[str, Any]) -> None:
         turn_id = text_in(context, "turn_id")
@@ -362,17 +366,6 @@ def _read_result(name: str, value: object) -> tuple[object, tuple[str, ...]]:
     if isinstance(parsed, dict):
         return parsed, ("tool_response",)
     return {"content": [{"type": "text", "text": value}]}, ("tool_response",)
-
-
-def _find_thread(path: Path, thread_id: str) -> str:
-    """Return the file of another thread; an empty string if it is not there."""
-    if not re.fullmatch(r"[\w-]+", thread_id):
-        return ""
-    name = f"rollout-*-{thread_id}.jsonl"
-    files = sorted(path.parent.glob(name))
-    if not files and len(path.parents) > 3:
-        files = sorted(path.parents[3].glob(f"*/*/*/{name}"))
-    return str(files[0]) if files else ""
 
 
 TRANSCRIPTS = TranscriptFormat(

@@ -39,19 +39,7 @@ def hash_of(event: str, definition: Mapping[str, Any], index: int) -> str:
 
     The index is that of the handler in the definition, which is as it is written.
     """
-    value: dict[str, Any] = {
-        "event_name": snake_case(event),
-        "hooks": [_hashed_handler(event, definition["hooks"][index])],
-    }
-    matcher = definition.get("matcher")
-    if matcher is not None and event not in WITHOUT_MATCHER:
-        value["matcher"] = matcher
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-
-
-def _hashed_handler(event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the members of a handler that its hash covers."""
+    handler = definition["hooks"][index]
     kind, timeout = handler["type"], handler.get("timeout")
     is_short = event in SHORT_EVENTS
     if timeout is None:
@@ -60,21 +48,26 @@ def _hashed_handler(event: str, handler: Mapping[str, Any]) -> dict[str, Any]:
         seconds = max(int(timeout), 1)
         if is_short:
             seconds = min(seconds, int(AT_MOST[Layer.USER]))
-    value: dict[str, Any] = {"type": kind, "timeout": seconds}
+    hashed: dict[str, Any] = {"type": kind, "timeout": seconds}
     if kind == "command":
-        value |= {"async": bool(handler.get("async")), "command": handler["command"]}
+        hashed |= {"async": bool(handler.get("async")), "command": handler["command"]}
     else:
-        value |= {
+        hashed |= {
             "server": handler["server"],
             "tool": handler["tool"],
             "input": _with_numbers(handler.get("input") or {}),
         }
     if handler.get("statusMessage") is not None:
-        value["statusMessage"] = handler["statusMessage"]
+        hashed["statusMessage"] = handler["statusMessage"]
     limit = handler.get("additionalContextLimit")
     if limit is not None and event in WITH_CONTEXT:
-        value["additionalContextLimit"] = limit
-    return value
+        hashed["additionalContextLimit"] = limit
+    value: dict[str, Any] = {"event_name": snake_case(event), "hooks": [hashed]}
+    matcher = definition.get("matcher")
+    if matcher is not None and event not in WITHOUT_MATCHER:
+        value["matcher"] = matcher
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def _with_numbers(value: Any) -> Any:

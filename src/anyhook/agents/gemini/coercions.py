@@ -49,17 +49,13 @@ def to_string(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int | float):
-        return _number_to_string(value)
     if isinstance(value, list):
         # `Array.prototype.join` writes nothing for null, alone it is "null".
         items = ["" if item is None else to_string(item) for item in value]
         return ",".join(items)
-    return "[object Object]"
-
-
-def _number_to_string(value: float) -> str:
-    """Convert a number to a string as JavaScript does, which holds every number as a float."""
+    if not isinstance(value, int | float):
+        return "[object Object]"
+    # JavaScript holds every number as a float.
     try:
         number = float(value)
     except OverflowError:  # an integer that no float holds
@@ -171,7 +167,11 @@ def replace_request(
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
         # The release merges by position: turns for which there is no message stay.
         remaining = (request.get("messages") or ())[len(messages) :]
-        merged["messages"] = [*map(_with_text_content, messages), *remaining]
+        converted = [dict(message) for message in messages]
+        for message in converted:
+            if "content" in message:
+                message["content"] = to_string(message["content"])
+        merged["messages"] = [*converted, *remaining]
     config = override.get("config")
     if is_truthy(config):
         sampling = config if isinstance(config, dict) else {}
@@ -180,12 +180,6 @@ def replace_request(
     if merged == request:
         return {}
     return {"llm_request": merged}
-
-
-def _with_text_content(message: dict[str, Any]) -> dict[str, Any]:
-    if "content" not in message:
-        return message
-    return {**message, "content": to_string(message["content"])}
 
 
 def respond_if_denied(

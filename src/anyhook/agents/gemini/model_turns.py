@@ -159,45 +159,37 @@ def realign(entries: list[Any], before: list[Any], after: list[Any]) -> ModelCon
     # With `autojunk`, a message that is often repeated among 200 or more counts as changed.
     matcher = SequenceMatcher(None, _keys_of(before), _keys_of(after), autojunk=False)
     conversation = ModelConversation()
+    contents = conversation.contents
     for operation, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if operation == "equal":
-            conversation.contents += entries[old_start:old_end]
-        else:
-            _replace_turns(conversation, originals[old_start:old_end], after[new_start:new_end])
+            contents += entries[old_start:old_end]
+            continue
+        # A message is merged with the next turn of its role. What is not text in the turns that are
+        # skipped this way, or remain at the end, is kept, so that no function call loses its
+        # result.
+        remaining = originals[old_start:old_end]
+        for message in after[new_start:new_end]:
+            roles = [original["role"] for _, original in remaining]
+            if message["role"] in roles:
+                index = roles.index(message["role"])
+                entry, _ = remaining[index]
+                contents += _non_text_turns(remaining[:index])
+                contents.append(_rewrite(entry, message))
+                remaining = remaining[index + 1 :]
+            elif message["role"] == "system":
+                content = message["content"]
+                if not isinstance(content, str):
+                    content = "".join([part["text"] for part in content if is_text(part)])
+                conversation.instructions.append(content)
+            else:
+                contents.append(_content(message))
+        contents += _non_text_turns(remaining)
     return conversation
 
 
 def _keys_of(messages: list[Any]) -> list[bytes]:
     # Objects are not hashable. Those of frameworks also hold values that JSON does not have.
     return [dump_json(repair(message)) for message in messages]
-
-
-def _replace_turns(
-    conversation: ModelConversation, originals: list[_Turn], messages: list[dict[str, Any]]
-) -> None:
-    """Add messages to a conversation in the place of original turns.
-
-    A message is merged with the next turn of its role. What is not text in the turns that are
-    skipped this way, or remain at the end, is kept, so that no function call loses its result.
-    """
-    contents = conversation.contents
-    remaining = originals
-    for message in messages:
-        roles = [original["role"] for _, original in remaining]
-        if message["role"] in roles:
-            index = roles.index(message["role"])
-            entry, _ = remaining[index]
-            contents += _non_text_turns(remaining[:index])
-            contents.append(_rewrite(entry, message))
-            remaining = remaining[index + 1 :]
-        elif message["role"] == "system":
-            content = message["content"]
-            if not isinstance(content, str):
-                content = "".join([part["text"] for part in content if is_text(part)])
-            conversation.instructions.append(content)
-        else:
-            contents.append(_content(message))
-    contents += _non_text_turns(remaining)
 
 
 def _non_text_turns(removed: list[_Turn]) -> list[Any]:

@@ -17,17 +17,6 @@ PROJECT_FOLDER = ".opencode"
 
 
 def _environment(place: Workplace) -> Mapping[str, str]:
-    return {
-        "PWD": str(place.project),  # OpenCode takes its directory from there
-        "OPENCODE_CONFIG_CONTENT": json.dumps(_config(place)),
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_MODELS_FETCH": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-        "ANYHOOK_DATA_DIR": str(place.home / "anyhook"),  # the copy's trust, not the user's
-    }
-
-
-def _config(place: Workplace) -> Mapping[str, object]:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "name": MODEL,
@@ -40,12 +29,20 @@ def _config(place: Workplace) -> Mapping[str, object]:
             }
         },
     }
-    return {
+    config = {
         "autoupdate": False,
         "share": "disabled",
         "model": f"{MODEL}/{MODEL}",
         "small_model": f"{MODEL}/{MODEL}",
         "provider": {MODEL: provider},
+    }
+    return {
+        "PWD": str(place.project),  # OpenCode takes its directory from there
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_MODELS_FETCH": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "ANYHOOK_DATA_DIR": str(place.home / "anyhook"),  # the copy's trust, not the user's
     }
 
 

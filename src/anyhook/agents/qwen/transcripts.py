@@ -84,18 +84,14 @@ class _Reader(SessionReader):
             return
         if not self.session_id:
             self.session_id = session_id
-            self._add_start(record)
+            if self._is_subagent:
+                payload = self._payload("SubagentStart", record)
+                payload["agent_type"] = self._agent_type or text_in(record, "agentName")
+                self.add(Draft(payload, "subagent_start"))
+            else:
+                payload = self._payload("SessionStart", record, source="startup")
+                self.add(Draft(payload, "session_start", ("source",)))
         take(self, record)
-
-    def _add_start(self, record: dict[str, Any]) -> None:
-        if self._is_subagent:
-            payload = self._payload("SubagentStart", record)
-            agent_type = self._agent_type or text_in(record, "agentName")
-            payload["agent_type"] = agent_type
-            self.add(Draft(payload, "subagent_start"))
-            return
-        payload = self._payload("SessionStart", record, source="startup")
-        self.add(Draft(payload, "session_start", ("source",)))
 
     def take_user(self, record: dict[str, Any]) -> None:
         self.end_turns()
@@ -131,7 +127,21 @@ class _Reader(SessionReader):
         event = object_in(data, "uiEvent")
         subtype = text_in(record, "subtype")
         if subtype == "chat_compression":
-            self._add_compaction(record, data)
+            self.end_turns()
+            self.release()
+            reason = text_in(object_in(data, "info"), "triggerReason")
+            trigger = "manual" if reason == "manual" else "auto"
+            reconstructed = () if reason in ("manual", "auto") else ("trigger",)
+            payload = self._payload("PreCompact", record, trigger=trigger)
+            self.add(Draft(payload, "before_compress", reconstructed))
+            payload = self._payload("PostCompact", record, trigger=trigger)
+            history = objects_in(data, "compressedHistory")
+            text = join_text_blocks(history[0].get("parts")) if history else ""
+            summary = SUMMARY.match(text)
+            payload["compact_summary"] = summary[0] if summary else text
+            self.add(Draft(payload, "post_compact", (*reconstructed, "compact_summary")))
+            payload = self._payload("SessionStart", record, source="compact")
+            self.add(Draft(payload, "session_start"))
         elif subtype == "ui_telemetry" and event.get("event.name") == "qwen-code.tool_call":
             call = self.find_call(text_in(event, "call_id"))
             if call is not None:
@@ -219,23 +229,6 @@ class _Reader(SessionReader):
             payload["agent_transcript_path"] = str(self.path)
         payload["last_assistant_message"] = text
         self.add(Draft(payload, event, ("stop_hook_active",)), answer)
-
-    def _add_compaction(self, record: dict[str, Any], data: dict[str, Any]) -> None:
-        self.end_turns()
-        self.release()
-        trigger = text_in(object_in(data, "info"), "triggerReason")
-        is_manual = trigger == "manual"
-        reconstructed = () if trigger in ("manual", "auto") else ("trigger",)
-        payload = self._payload("PreCompact", record, trigger="manual" if is_manual else "auto")
-        self.add(Draft(payload, "before_compress", reconstructed))
-        payload = self._payload("PostCompact", record, trigger="manual" if is_manual else "auto")
-        history = objects_in(data, "compressedHistory")
-        text = join_text_blocks(history[0].get("parts")) if history else ""
-        summary = SUMMARY.match(text)
-        payload["compact_summary"] = summary[0] if summary else text
-        self.add(Draft(payload, "post_compact", (*reconstructed, "compact_summary")))
-        payload = self._payload("SessionStart", record, source="compact")
-        self.add(Draft(payload, "session_start"))
 
     # -- payloads
 

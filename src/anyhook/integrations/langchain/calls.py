@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from anyhook.integrations.langchain.sessions import SessionState
     from anyhook.integrations.langchain.waiting import Wait
-    from anyhook.integrations.model_api import ShownRequest
     from anyhook.integrations.results import ModelCall, ToolReturn, ToolRun
     from anyhook.integrations.session import Session
 
@@ -64,7 +63,17 @@ async def call_model(
         state.is_turn_denied = True
         session.messages.send(call.denied)
         return notice(call.denied)
-    request = _changed_request(session, request, hook_request, call)
+    changes = hook_request.changes(call.request)
+    if changes is not None:
+        request = changed_request(request, changes)
+    request = select_tools(request, call.tools)
+    if changes is not None and changes.model is not None:
+        named_model = with_model_name(request.model, changes.model)
+        if named_model is not None:
+            request = request.override(model=named_model)
+        else:
+            kind = type(request.model).__name__
+            session.messages.send(f"{kind} has no setting for another model ({changes.model})")
     if session.must_buffer(call.request):
         with without_streaming(request.model) as model:
             is_same = model is request.model
@@ -96,24 +105,6 @@ def _offer_tools(session: Session, request: ModelRequest[Any]) -> None:
         return list(tools[name].args)
 
     session.tool_checks.offer(tools, arguments_of)
-
-
-def _changed_request(
-    session: Session, request: ModelRequest[Any], hook_request: ShownRequest, call: ModelCall
-) -> ModelRequest[Any]:
-    """Return the request that hooks want; the same one if they change nothing."""
-    changes = hook_request.changes(call.request)
-    if changes is not None:
-        request = changed_request(request, changes)
-    request = select_tools(request, call.tools)
-    if changes is None or changes.model is None:
-        return request
-    model = with_model_name(request.model, changes.model)
-    if model is None:
-        kind = type(request.model).__name__
-        session.messages.send(f"{kind} has no setting for another model ({changes.model})")
-        return request
-    return request.override(model=model)
 
 
 async def _decide_response(

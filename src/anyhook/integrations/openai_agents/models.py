@@ -187,7 +187,17 @@ async def _after_model(
     state: SessionState, request: _HookedRequest, response: ModelResponse, usage: Any
 ) -> ModelResponse:
     """Return the response that hooks leave; the same one if they change nothing."""
-    _note_left_out_calls(state, request, response.output)
+    # The SDK would run calls of tools that the model was not offered.
+    state.left_out_handoffs.clear()
+    items: Sequence[Any] = response.output
+    for item in items:
+        name = BUILT_IN_CALLS.get(item.type)
+        if item.type in CALLS_WITH_NAMES:
+            name = item.name
+        if name in request.left_out:
+            state.left_out_calls.add(item.call_id)
+        if name in request.left_out_handoffs:
+            state.left_out_handoffs.add(name)
     hook_response = shown_response(response.output, usage)
     reply = await state.session.after_model(request.stable, hook_response.stable)
     if reply.response is None:
@@ -197,21 +207,6 @@ async def _after_model(
         return response
     output = changed_output(response.output, hook_response.changes(reply.response))
     return dataclasses.replace(response, output=output)
-
-
-def _note_left_out_calls(
-    state: SessionState, request: _HookedRequest, output: Sequence[Any]
-) -> None:
-    """Keep the calls of tools that the model was not offered: the SDK would run them."""
-    state.left_out_handoffs.clear()
-    for item in output:
-        name = BUILT_IN_CALLS.get(item.type)
-        if item.type in CALLS_WITH_NAMES:
-            name = item.name
-        if name in request.left_out:
-            state.left_out_calls.add(item.call_id)
-        if name in request.left_out_handoffs:
-            state.left_out_handoffs.add(name)
 
 
 def _refuse(state: SessionState, reason: str) -> Any:
