@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import anyhook
 from anyhook import Engine, RequiredHooksError
 from anyhook.agents import get_agent
 from anyhook.cli import main
@@ -299,3 +300,21 @@ def test_a_file_that_is_not_read_is_not_an_empty_one(project, capsys):
         assert "No hooks are configured" not in done.out
         assert "No hook here is on" not in done.out
     assert code == 1
+
+
+@pytest.mark.parametrize(("agent", "is_known"), [("gemini", False), ("opencode", True)])
+def test_a_program_with_arguments_is_not_what_agents_with_command_lines_start(
+    project, run, agent, is_known
+):
+    spec = get_agent(agent)
+    event, tool = spec.by_canonical["before_tool"].wire, spec.vocabulary.name("shell")
+    handler = {"type": "command", "command": "sh", "args": ["-c", DENY]}
+    path = settings_file(spec, project, "project")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(add_definitions(spec, "", str(path), {event: [{"hooks": [handler]}]}))
+
+    _, out = run("fire", event, "--agent", agent, "--tool", tool, "--trust-once")
+
+    assert ("→ DENY" in out, "→ UNKNOWN" in out) == (is_known, not is_known)
+    (hook,) = anyhook.health(Engine.load(project, agent=agent)).hooks
+    assert ("runs command lines only" in hook.evidence) is not is_known

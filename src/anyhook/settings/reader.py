@@ -142,6 +142,7 @@ class _FileReader(Reporter):
                 self.source, exists=True, is_broken=True, diagnostics=tuple(self.diagnostics)
             )
         ignored, dropped_hooks = self._find_schema_faults(definitions)
+        dropped_hooks += self._find_programs(definitions)
         return LoadedFile(
             self.source,
             exists=True,
@@ -189,6 +190,17 @@ class _FileReader(Reporter):
                 message = f"{self.agent.title} leaves this out: {fault.problem}"
                 dropped.append(diagnose("hook-dropped", message, place))
         return None, tuple(dropped)
+
+    def _find_programs(self, definitions: list[HookDefinition]) -> tuple[Diagnostic, ...]:
+        """Return which hooks the agent does not start as they are written: as lists of words."""
+        title = self.agent.title
+        message = f"{title} runs command lines only, not a program with a list of arguments"
+        programs: list[Diagnostic] = []
+        for _, handler in each_handler(definitions):
+            handler_type = self.settings.handler_types.get(handler.kind)
+            if handler.argv is not None and handler_type is not None and not handler_type.programs:
+                programs.append(diagnose("hook-dropped", message, handler.place))
+        return tuple(programs)
 
     def _is_dropped(self) -> bool:
         """Return whether the agent drops the whole file because of its problems; report that."""
