@@ -105,6 +105,20 @@ async def test_an_event_that_matches_nothing_gets_no_decision(world):
     assert not NO_DECISION.denied
 
 
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (BeforeTool(tool_name="Bash", tool_input='{"command": "rm x"}'), "json.loads"),
+        (BeforeTool(tool_name="Bash", tool_input=None), "mapping of arguments, not NoneType"),
+        (BeforeTool(tool_name=None, tool_input={"command": "rm x"}), "tool_name is a text"),
+    ],
+)
+@pytest.mark.anyio
+async def test_a_call_in_which_no_guard_finds_anything_is_refused(world, event, message):
+    with pytest.raises(EventError, match=message):
+        await world.load().dispatch(event)
+
+
 @pytest.mark.anyio
 async def test_an_event_that_the_agent_does_not_have_gets_no_decision(world):
     engine = world.load()

@@ -23,7 +23,13 @@ from anyhook.engine.engine import Engine
 from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import HistoryError
 from anyhook.history.trials import PROBE, TEST, Trial
-from anyhook.manage.evidence import Evidence, evidence_of, is_guard, open_history
+from anyhook.manage.evidence import (
+    MAX_READ_RUNS,
+    Evidence,
+    evidence_of,
+    is_guard,
+    open_history,
+)
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
 from anyhook.model.diagnostics import Diagnostic, Place, Severity
@@ -390,7 +396,8 @@ def _works_by(evidence: Evidence, *, is_guard_here: bool) -> str:
     if PROBE in by_kind:
         return f"{_trial_text(by_kind[PROBE])}: {by_kind[PROBE].detail}"
     if is_guard_here and runs.decided:
-        return f"it decided {_times(runs.decided)}, at last on {_day(runs.last_decided)}"
+        latest = f" in its latest {runs.count} runs" if runs.count >= MAX_READ_RUNS else ""
+        return f"it decided {_times(runs.decided)}{latest}, at last on {_day(runs.last_decided)}"
     if not is_guard_here and runs.quiet:
         return f"it ran {_times(runs.quiet)}, at last on {_day(runs.last)}"
     if TEST in by_kind:
