@@ -55,7 +55,7 @@ class NotReadableError(OSError):
     """The file is not a regular file, or it is too large."""
 
 
-def identity_of(path: str | os.PathLike[str]) -> FileIdentity:
+def file_stamp(path: str | os.PathLike[str]) -> FileIdentity:
     """Return a value that changes when the file is edited or replaced, without reading it."""
     try:
         status = os.stat(path)

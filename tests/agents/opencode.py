@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anyhook.agents import get_agent
-from anyhook.settings.companions import render
+from anyhook.settings.companions import render_companion
 
 HOST = Path(__file__).with_name("opencode_host.mjs")
 OPENCODE = get_agent("opencode")
@@ -47,7 +47,7 @@ class HostRun:
 
 def write_plugin(world, command=DISPATCH, layer="project"):
     """Write the plugin beside the settings of a layer; returns its path."""
-    return world.write(world.files[layer].parent / PLUGIN.path, render(PLUGIN, command))
+    return world.write(world.files[layer].parent / PLUGIN.path, render_companion(PLUGIN, command))
 
 
 def run_plugin(world, steps, *, plugins=None, **scenario):

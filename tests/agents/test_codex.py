@@ -22,7 +22,7 @@ from anyhook.matching.matchers import compile_matcher
 from anyhook.model.answers import Answer, Outcome
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import settings_file
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.load import load_file
 from anyhook.settings.sources import Location, Source
 from tests.tables import each
@@ -215,7 +215,7 @@ def test_hooks_of_directories_are_found_as_was_observed(row, tmp_path):
         (top / ".git").mkdir()
     location = Location(top / row["directory"].strip("/"), tmp_path, {})
 
-    hooks = load_hooks(CODEX, location)
+    hooks = load_hook_set(CODEX, location)
 
     assert [h.command for d in hooks.definitions for h in d.handlers] == row["hooks"]
 
@@ -297,7 +297,7 @@ def switched_off(tmp_path, text, name="config.toml"):
     }
     files = tuple([place.replace(paths={"*": str(file)}) for file, place in places.items()])
     agent = CODEX.with_settings(files=files)
-    hooks = load_hooks(agent, Location(tmp_path / "project", tmp_path, {}))
+    hooks = load_hook_set(agent, Location(tmp_path / "project", tmp_path, {}))
     (handler,) = [handler for d in hooks.definitions for handler in d.handlers]
     return hooks.switched_off(handler) is not None
 

@@ -19,7 +19,7 @@ from anyhook.agents.translate import decode_any_form, translate_event
 from anyhook.authoring.degrade import fit
 from anyhook.model.answers import Answer, Outcome, allow, ask, deny
 from anyhook.model.events import AfterTool, BeforeTool
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from tests.tables import each
 
@@ -267,7 +267,7 @@ def test_the_places_are_those_of_the_agent_in_their_order(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps({"hooks": {"preToolUse": [{"bash": f"echo {number}"}]}}))
 
-    hooks = load_hooks(COPILOT, Location.of(project, home=home, environ={}))
+    hooks = load_hook_set(COPILOT, Location.of(project, home=home, environ={}))
 
     commands = [handler.command for hook in hooks.definitions for handler in hook.handlers]
     assert commands == [f"echo {number}" for number in range(len(places))]
@@ -279,7 +279,7 @@ def test_another_home_of_the_agent_is_read(tmp_path):
     path.write_text(json.dumps({"hooks": {"preToolUse": [{"bash": "true"}]}}))
 
     environ = {"COPILOT_HOME": str(tmp_path / "other")}
-    hooks = load_hooks(COPILOT, Location.of(tmp_path, home=tmp_path, environ=environ))
+    hooks = load_hook_set(COPILOT, Location.of(tmp_path, home=tmp_path, environ=environ))
 
     assert len(list(hooks.definitions)) == 1
 
@@ -290,7 +290,7 @@ def test_a_settings_file_of_claude_code_with_an_unknown_handler_is_reported(tmp_
     path.parent.mkdir()
     path.write_text(json.dumps({"hooks": {"PreToolUse": [group]}}))
 
-    hooks = load_hooks(COPILOT, Location.of(tmp_path, home=tmp_path / "home", environ={}))
+    hooks = load_hook_set(COPILOT, Location.of(tmp_path, home=tmp_path / "home", environ={}))
 
     assert list(hooks.definitions) == []
     assert "settings-dropped" in [problem.code for problem in hooks.diagnostics]

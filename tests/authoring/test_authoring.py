@@ -30,7 +30,7 @@ from anyhook.authoring import (
     stop,
 )
 from anyhook.authoring.degrade import fit
-from anyhook.authoring.inspect import gaps, scan
+from anyhook.authoring.inspect import scan, uses_without_support
 from anyhook.errors import UsageError
 from anyhook.testing import load_hooks, make_event, make_payload, run_hook
 from tests.world import World
@@ -527,12 +527,12 @@ def test_a_file_is_looked_into_without_being_run(hook_file):
         ("before_model", (), ("deny",)),
         ("session_end", (), ("context", "approve")),
     ]
-    assert [text for _, text in gaps(uses, get_agent("claude"))] == [
+    assert [text for _, text in uses_without_support(uses, get_agent("claude"))] == [
         "Claude Code has no event before_model; it never runs there",
         "Claude Code has no context for the agent on SessionEnd",
         "Claude Code has no approvals on SessionEnd",
     ]
-    assert len(gaps(uses, get_agent("terminai"))) == 4
+    assert len(uses_without_support(uses, get_agent("terminai"))) == 4
     assert scan(hook_file("x = 1\n")) == []
     assert scan(hook_file("anyhook.authoring (")) == []
     assert scan(path.parent / "nothing.py") == []
@@ -553,9 +553,9 @@ def test_an_event_of_failed_calls_is_no_gap_next_to_that_of_all_calls(
         f"{decorators}\ndef ends(event):\n    pass\n"
     )
 
-    texts = [text for _, text in gaps(scan(path), get_agent("gemini"))]
+    texts = [text for _, text in uses_without_support(scan(path), get_agent("gemini"))]
     assert [text.partition(";")[0] for text in texts] == problems
-    assert gaps(scan(path), get_agent("claude")) == []
+    assert uses_without_support(scan(path), get_agent("claude")) == []
 
 
 @pytest.mark.parametrize("agent", AGENTS)

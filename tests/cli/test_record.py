@@ -17,7 +17,7 @@ from anyhook.history.record_switch import read_switch
 from anyhook.history.store import History
 from anyhook.journal.lines import SWITCH
 from anyhook.manage.recording import RECORDER_FILE, count_recorded, recorded_events
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from anyhook.testing import make_payload
 
@@ -62,7 +62,7 @@ def record(*words):
 
 def hooks_of(agent, here):
     location = Location.of(here / "project", home=here / "home")
-    return load_hooks(get_agent(agent), location)
+    return load_hook_set(get_agent(agent), location)
 
 
 @pytest.mark.parametrize("agent", CODING_AGENTS)

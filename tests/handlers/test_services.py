@@ -21,7 +21,7 @@ import trustme
 
 from anyhook import AfterAgent, AfterTool, BeforeTool, Engine, SessionStart, SyncEngine, UsageError
 from anyhook.handlers.mcp_client import SdkClient
-from anyhook.handlers.network import find_host_problem, is_allowed, is_public
+from anyhook.handlers.network import find_host_problem, is_allowed_url, is_public
 from anyhook.handlers.services import Services, ToolText
 from anyhook.model.answers import NO_OPINION, Outcome
 from anyhook.model.decisions import NO_DECISION, Status
@@ -461,8 +461,8 @@ async def test_a_url_that_a_pattern_meets_is_asked(world, site):
     ],
 )
 async def test_patterns_meet_urls(pattern, url):
-    assert is_allowed(url, [pattern])
-    assert is_allowed(url, ["http://nothing/", pattern])
+    assert is_allowed_url(url, [pattern])
+    assert is_allowed_url(url, ["http://nothing/", pattern])
 
 
 @pytest.mark.parametrize(
@@ -486,7 +486,7 @@ async def test_patterns_meet_urls(pattern, url):
     ],
 )
 async def test_patterns_do_not_meet_other_urls(pattern, url):
-    assert not is_allowed(url, [pattern])
+    assert not is_allowed_url(url, [pattern])
 
 
 async def test_a_path_that_climbs_is_seen_as_what_it_is(world, site):

@@ -23,7 +23,7 @@ from google.genai import types
 from anyhook import Answer, Engine, deny
 from anyhook.integrations.adk import ADK, DENIED, STOPPED, AnyhookPlugin
 from anyhook.integrations.adk.messages import (
-    change_request,
+    change_llm_request,
     changed_response,
     new_response,
     select_tools,
@@ -172,7 +172,7 @@ def test_a_changed_text_keeps_images_files_calls_and_signatures_where_they_were(
         {**p, "text": "open"} if "text" in p else p for p in messages[0]["content"]
     ]
 
-    change_request(given, shown.changes({**shown.stable, "messages": messages}))
+    change_llm_request(given, shown.changes({**shown.stable, "messages": messages}))
 
     assert [p.text for p in given.contents[0].parts] == ["open", None, None]
     assert given.contents[0].parts[1:] == [IMAGE, FILE]
@@ -187,7 +187,7 @@ def test_a_plain_text_in_place_of_parts_keeps_the_other_parts():
     shown = shown_request(given)
     messages = [{"role": "user", "content": "b"}]
 
-    change_request(given, shown.changes({**shown.stable, "messages": messages}))
+    change_llm_request(given, shown.changes({**shown.stable, "messages": messages}))
 
     assert given.contents[0].parts == [types.Part(text="b"), IMAGE]
     assert given.contents[1].parts == [CALL]
@@ -199,7 +199,7 @@ def test_instructions_model_and_sampling_reach_the_request():
     messages = [{"role": "system", "content": "Be brief."}, *shown.stable["messages"]]
 
     wanted = {"model": "n", "messages": messages, "config": {"temperature": 0.1, "topK": 3}}
-    change_request(given, shown.changes(wanted))
+    change_llm_request(given, shown.changes(wanted))
 
     assert given.config.system_instruction == "Be kind.\n\nBe brief."
     assert (given.model, given.config.temperature, given.config.top_k) == ("n", 0.1, 3)

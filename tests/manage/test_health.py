@@ -24,7 +24,7 @@ from anyhook.manage.evidence import hook_identity, installed_version
 from anyhook.manage.health import HealthWord
 from anyhook.model.events import BeforeTool
 from anyhook.settings.changes import settings_file
-from anyhook.settings.companions import SHARED_PROGRAM, companion_path, render
+from anyhook.settings.companions import SHARED_PROGRAM, companion_path, render_companion
 from anyhook.settings.entries import add_definitions
 from tests.tables import fast_for
 
@@ -77,7 +77,7 @@ def write_companions(agent, path):
     for companion in agent.settings.companions:
         file = companion_path(companion, path)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(render(companion, (*SHARED_PROGRAM, *companion.command)))
+        file.write_text(render_companion(companion, (*SHARED_PROGRAM, *companion.command)))
 
 
 def load(project, name, **options):

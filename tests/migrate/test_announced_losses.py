@@ -7,7 +7,7 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.migrate.commands import unwrap
+from anyhook.migrate.commands import read_shim
 from anyhook.migrate.context import MORE
 from anyhook.migrate.plan import plan_migration
 from anyhook.settings.sources import Location
@@ -136,7 +136,7 @@ def matchers(migration):
 def check(migration):
     (entry,) = migration.entries
     (handler,) = entry.definition["hooks"]
-    return unwrap(handler["command"]).matcher
+    return read_shim(handler["command"]).matcher
 
 
 @pytest.mark.parametrize(

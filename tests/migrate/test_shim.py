@@ -17,7 +17,7 @@ import anyio
 import pytest
 
 from anyhook import BeforeTool
-from anyhook.migrate.options import parse_options, write_options
+from anyhook.migrate.options import parse_shim_options, write_options
 from anyhook.processes.result import REPLY_LIMIT
 from tests.leftovers import MARK, none_left
 from tests.waiting import until
@@ -806,9 +806,9 @@ def test_what_stands_behind_the_dashes_is_no_option(host):
     ],
 )
 def test_the_command_line_is_written_as_it_is_read(words):
-    options = parse_options(words)
+    options = parse_shim_options(words)
 
-    assert parse_options(write_options(options)) == options
+    assert parse_shim_options(write_options(options)) == options
 
 
 # -- what it costs

@@ -11,7 +11,7 @@ import pytest
 from anyhook.history.events import RecordedResult
 from anyhook.history.store import History
 from anyhook.journal.lines import history_directory
-from anyhook.page.kept import MAX_KEPT, keep, kept_backtests
+from anyhook.page.kept import MAX_KEPT, keep_report, kept_backtests
 from tests.page.serving import event, links_of, store, text_of
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -66,7 +66,7 @@ def test_the_backtests_of_the_command_are_shown_and_compared(page, guard, events
 def test_the_newest_results_are_kept(tmp_path):
     report = {"decided": [], "subject": f"guard {SECRET}"}
     for number in range(MAX_KEPT + 3):
-        keep(tmp_path, report, "", made=1_700_000_000 + number)
+        keep_report(tmp_path, report, "", made=1_700_000_000 + number)
 
     kept = kept_backtests(tmp_path)
 

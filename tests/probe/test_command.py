@@ -7,7 +7,7 @@ import json
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.agents.program import programs
+from anyhook.agents.program import agent_programs
 from anyhook.cli import PROBLEMS, USAGE
 from anyhook.probe.models import MODELS
 
@@ -87,7 +87,7 @@ def test_a_named_program_that_does_not_start_is_an_error(run, hooks, tmp_path):
 
 
 def test_every_program_names_an_api_and_events_of_its_agent():
-    for name, program in programs().items():
+    for name, program in agent_programs().items():
         agent = get_agent(name)
         assert program.name == name
         assert program.api in MODELS

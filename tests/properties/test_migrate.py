@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from anyhook import Engine
 from anyhook.agents import get_agent
 from anyhook.matching.matchers import compile_matcher
-from anyhook.migrate.commands import own_variables, renamed, unwrap, wrap
+from anyhook.migrate.commands import own_variables, read_shim, renamed, wrap
 from anyhook.migrate.comparison import Comparison, canonical
 from anyhook.migrate.corpus import builtin_probes
 from anyhook.migrate.matchers import translate_matcher
-from anyhook.migrate.options import ShimOptions, parse_options, write_options
+from anyhook.migrate.options import ShimOptions, parse_shim_options, write_options
 from anyhook.migrate.plan import merge_into, plan_migration
 from anyhook.settings.jsonc import parse
 from anyhook.settings.sources import Location, places
@@ -86,8 +86,8 @@ def test_what_was_wrapped_is_unwrapped(words, closes):
         env=(("A", "b c"),),
     )
 
-    assert unwrap(wrap(options, get_agent("gemini"))) == options
-    assert parse_options(write_options(options)) == options
+    assert read_shim(wrap(options, get_agent("gemini"))) == options
+    assert parse_shim_options(write_options(options)) == options
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from anyhook.agents import get_agent
-from anyhook.settings.companions import State, find_companion, render
+from anyhook.settings.companions import State, find_companion, render_companion
 from tests.world import World
 
 OPENCODE = get_agent("opencode")
@@ -173,7 +173,7 @@ def test_a_link_out_of_the_project_is_not_followed(world, run, hook_file):
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 def test_the_file_is_a_module_that_exports_one_function(world):
-    plugin = world.write(plugin_of(world), render(PLUGIN, ('any"hook', "di\\spatch")))
+    plugin = world.write(plugin_of(world), render_companion(PLUGIN, ('any"hook', "di\\spatch")))
     script = f"""
         const module = await import("{plugin}")
         const exports = Object.entries(module).map(([name, value]) => [name, typeof value])

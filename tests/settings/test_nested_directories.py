@@ -9,7 +9,7 @@ import pytest
 from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location, written_file
 
 CLAUDE = get_agent("claude")
@@ -43,7 +43,7 @@ def tree(tmp_path):
 
 
 def hooks_of(tmp_path, project):
-    hooks = load_hooks(NESTED, Location(project, tmp_path, {}))
+    hooks = load_hook_set(NESTED, Location(project, tmp_path, {}))
     return [handler.label for d in hooks.definitions for handler in d.handlers]
 
 

@@ -8,7 +8,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
 from anyhook.settings.detect import agents_with_hooks, choose_agent
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location, find_sources, own_places, places, written_file
 
 CLAUDE = get_agent("claude")
@@ -31,7 +31,7 @@ def write(path, text="true"):
 
 
 def commands(agent, project):
-    hooks = load_hooks(agent, Location.of(project, home=project, environ={}))
+    hooks = load_hook_set(agent, Location.of(project, home=project, environ={}))
     return [handler.command for hook in hooks.definitions for handler in hook.handlers]
 
 

@@ -10,7 +10,7 @@ import pytest
 from anyhook.agents import get_agent
 from anyhook.agents.spec.settings import SettingsFile
 from anyhook.model.layers import Layer
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 
 FILES = {
@@ -35,7 +35,7 @@ def running(tmp_path):
             if name in off:
                 content |= OFF
             (tmp_path / f"{name}.json").write_text(json.dumps(content))
-        hooks = load_hooks(AGENT, Location.of(tmp_path, home=tmp_path, environ={}))
+        hooks = load_hook_set(AGENT, Location.of(tmp_path, home=tmp_path, environ={}))
         handlers = [handler for hook in hooks.definitions for handler in hook.handlers]
         return {h.command for h in handlers if hooks.switched_off(h, rules) is None}
 
@@ -72,7 +72,7 @@ def load_protected(tmp_path, mode, environ=None):
     )
     agent = AGENT.with_settings(files=(place,))
     location = Location.of(tmp_path, home=tmp_path, environ=environ or {"POLICY": str(path)})
-    (file,) = load_hooks(agent, location).files
+    (file,) = load_hook_set(agent, location).files
     return file
 
 

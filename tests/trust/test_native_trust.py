@@ -9,7 +9,7 @@ import pytest
 from anyhook.agents import get_agent
 from anyhook.agents.codex.trust import hash_of, key_of
 from anyhook.checks.settings import report_native_trust
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from anyhook.trust.native import native_states
 
@@ -28,7 +28,7 @@ def load(tmp_path, state=None):
         (file.parent / "config.toml").write_text(text)
     project = tmp_path / "project"
     project.mkdir(exist_ok=True)
-    return load_hooks(CODEX, Location(project, tmp_path, {}))
+    return load_hook_set(CODEX, Location(project, tmp_path, {}))
 
 
 DIGEST = hash_of("PreToolUse", DEFINITION, 0)
@@ -65,7 +65,7 @@ def test_a_hook_of_several_events_is_reported_once_with_them(tmp_path):
     hooks = {"PreToolUse": [DEFINITION, other], "Stop": [DEFINITION], "SessionStart": [other]}
     file.write_text(json.dumps({"hooks": hooks}))
 
-    problems = list(report_native_trust(load_hooks(CODEX, Location(tmp_path, tmp_path, {}))))
+    problems = list(report_native_trust(load_hook_set(CODEX, Location(tmp_path, tmp_path, {}))))
 
     messages = [problem.message.partition(" is untrusted")[0] for problem in problems]
     assert messages == ["'true' on PreToolUse, Stop", "'false' on PreToolUse, SessionStart"]
@@ -74,7 +74,7 @@ def test_a_hook_of_several_events_is_reported_once_with_them(tmp_path):
 
 def test_an_agent_without_a_record_shows_none(tmp_path):
     claude = get_agent("claude")
-    hooks = load_hooks(claude, Location(tmp_path, tmp_path, {}))
+    hooks = load_hook_set(claude, Location(tmp_path, tmp_path, {}))
 
     assert native_states(claude, hooks) is None
     assert list(report_native_trust(hooks)) == []

@@ -19,7 +19,7 @@ from anyhook.agents.values import (
     check_members,
     describe_value,
     has_kind,
-    shorten,
+    shortened_repr,
 )
 from anyhook.model.answers import NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.json import RepeatedKeys, parse_json
@@ -323,7 +323,9 @@ class _ReplyReader:
         if is_word and value in words:
             self._set_verdict(item, *words[value])
         elif is_word and value in context.rules.accepted_decisions.get(item.path[-1], ()):
-            context.report("output-no-effect", f"{shorten(value)} has no effect on this event")
+            context.report(
+                "output-no-effect", f"{shortened_repr(value)} has no effect on this event"
+            )
         else:
             from anyhook.agents.explain import explain_word
 
@@ -339,7 +341,7 @@ class _ReplyReader:
         if not is_denial or self.fields.get("reason"):
             self.read_decision(item, value)
             return
-        problem = f"{shorten(value)} without a reason has no effect; add a reason"
+        problem = f"{shortened_repr(value)} without a reason has no effect; add a reason"
         self.context.report("output-reason", problem)
 
     def read_continuation(self, item: OutputField, value: Any) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from anyhook.agents import AGENTS, get_agent
 from anyhook.agents.printed import parse_object
-from anyhook.agents.values import shorten
+from anyhook.agents.values import shortened_repr
 from anyhook.model.diagnostics import Severity
 from anyhook.model.record import Record
 from anyhook.model.suggest import closest, fold
@@ -153,14 +153,14 @@ def explain_word(
     if may_be_misspelt and str(value) in agent.foreign_decisions:
         outcome, _ = agent.foreign_decisions[str(value)]
         return (
-            f"{shorten(value)} is not a decision of {agent.title} here; it is read as "
+            f"{shortened_repr(value)} is not a decision of {agent.title} here; it is read as "
             f"{outcome}. Write {' or '.join(map(repr, names))}"
         )
     suggestion = closest(str(value), names) if may_be_misspelt else None
     hint = f"write one of {', '.join(names)}"
     if suggestion is not None:
         hint = f"did you mean {suggestion!r}?"
-    return f"{shorten(value)} is not a decision; {hint}"
+    return f"{shortened_repr(value)} is not a decision; {hint}"
 
 
 # -- decisions that are not applied
@@ -195,5 +195,7 @@ def report_decision_on_stderr(context: OutputContext, stderr: str) -> None:
 def _deciding_members(text: str) -> str:
     """Return the members of a JSON object that decide something, for messages."""
     value = parse_object(text) or {}
-    members = [f"{name}: {shorten(value[name])}" for name in DECIDING_MEMBERS if name in value]
+    members = [
+        f"{name}: {shortened_repr(value[name])}" for name in DECIDING_MEMBERS if name in value
+    ]
     return ", ".join(members)

@@ -92,7 +92,7 @@ class AgentProgram(Record):
     notes: tuple[str, ...] = ()
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_program_settings(path: Path) -> dict[str, Any]:
     """Return the JSON object of a settings file; an empty one if it cannot be read."""
     return read_json_object(path, MAX_FILE_SIZE) or {}
 
@@ -106,6 +106,6 @@ def get_program(name: str) -> AgentProgram | None:
     return program
 
 
-def programs() -> dict[str, AgentProgram]:
+def agent_programs() -> dict[str, AgentProgram]:
     """Return the agents that can be started without a user, by name."""
     return {name: load_object(entry.program) for name, entry in AGENTS.items() if entry.program}

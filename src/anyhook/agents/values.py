@@ -79,7 +79,7 @@ def describe_value(value: object) -> str:
     return type(value).__name__
 
 
-def shorten(value: object) -> str:
+def shortened_repr(value: object) -> str:
     """Return the `repr` of a value, cut to 80 characters."""
     from anyhook.model.text import cut  # a correct reply does not need it
 

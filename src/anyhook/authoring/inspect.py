@@ -177,7 +177,7 @@ STOP_FLAG = "stop_hook_active"
 """Field of an event that is true when a hook has already continued the agent in this turn."""
 
 
-def gaps(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
+def uses_without_support(uses: Sequence[Use], agent: AgentSpec) -> list[tuple[Use, str]]:
     """List the functions of a hook file that ask for what an agent cannot do, and what that is."""
     missing: list[tuple[Use, str]] = []
     for use in uses:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from anyhook.authoring.hooks import Hooks, loading
 from anyhook.authoring.inspect import builds_hooks
 from anyhook.errors import UsageError
-from anyhook.files import FileIdentity, identity_of
+from anyhook.files import FileIdentity, file_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ def _modules_of(directory: Path) -> Iterator[None]:
     the hook file cannot be loaded, the modules of its former version stay.
     """
     kept = _imported.get(directory, {})
-    is_edited = any(identity_of(each.file) != each.identity for each in kept.values())
+    is_edited = any(file_stamp(each.file) != each.identity for each in kept.values())
     # Taken out: in the place of these modules others are to be imported.
     taken: dict[str, ModuleType] = {}
     for other, modules in _imported.items():
@@ -133,7 +133,7 @@ def _modules_of(directory: Path) -> Iterator[None]:
         raise
     own = _imported.setdefault(directory, {})
     for name, module in _new_modules(directory, former).items():
-        own[name] = _Imported(module, identity_of(str(module.__file__)))
+        own[name] = _Imported(module, file_stamp(str(module.__file__)))
     for name, module in taken.items():
         sys.modules.setdefault(name, module)  # other hook files may import it while they run
 

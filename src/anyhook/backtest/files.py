@@ -45,7 +45,7 @@ from anyhook.history.recognize import (
     PARQUET_MARK,
     FileKind,
     Recognized,
-    recognize,
+    recognize_file,
     recognize_members,
 )
 from anyhook.model.events import all_events
@@ -170,9 +170,9 @@ def _recognize_file(file: StoredFile) -> Recognized | None:
             with _open_parquet(file) as table:
                 kind = recognize_members(table.schema_arrow.names)
             return None if kind is None else Recognized(kind, is_parquet=True)
-        form = recognize(head)
+        form = recognize_file(head)
         if form is None and len(head) < file.size <= MAX_LINE:  # a document
-            form = recognize(head + stream.read(file.size))
+            form = recognize_file(head + stream.read(file.size))
     return form
 
 

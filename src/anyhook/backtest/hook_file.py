@@ -356,14 +356,14 @@ def load_hooks_of(subject: BacktestSubject, limit: float) -> HookFile | ProjectH
 def digest_of(file: Path) -> str:
     """Return a hash of the code of a hook file, the modules next to it, Python and anyhook."""
     hasher = hashlib.blake2b(f"{__version__} {sys.version}".encode(), digest_size=DIGEST_SIZE)
-    source, *modules = hook_files(file)
+    source, *modules = file_with_modules(file)
     hasher.update(source.read_bytes())
     for path in modules:
         hasher.update(b"\0" + path.name.encode("utf-8", "replace") + b"\0" + path.read_bytes())
     return hasher.hexdigest()
 
 
-def hook_files(file: Path) -> list[Path]:
+def file_with_modules(file: Path) -> list[Path]:
     """Return a hook file, and the modules next to it that it may load."""
     follower = Follower(file.parent, file.parent, ProjectFiles())
     followed = follower.follow("", [file])

@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anyhook.backtest.hook_file import hook_files
+from anyhook.backtest.hook_file import file_with_modules
 from anyhook.backtest.pool import Done, Pool
 from anyhook.backtest.sources import EventRow, EventRows, HistoryPart, Part
 from anyhook.errors import AnyhookError, MissingLibraryError, UsageError
@@ -49,7 +49,7 @@ class ShippedSubject:
             return cls(subject, ())
         file = Path(subject.path)
         paths: list[Path] = []
-        for path in hook_files(file):
+        for path in file_with_modules(file):
             is_package = path.name == "__init__.py"
             paths += sorted(path.parent.rglob("*.py")) if is_package else [path]
         files = [(str(path.relative_to(file.parent)), path.read_bytes()) for path in paths]

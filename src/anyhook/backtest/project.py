@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from anyhook.model.decisions import HandlerResult
 
 
-def load_engine(
+def load_project(
     subject: BacktestSubject, project: Path, *, rules: str = "documented", warm: bool = True
 ) -> LoadedProject:
     """Load the engine of a project without the recorder of `anyhook history record`.
@@ -58,14 +58,15 @@ def find_engine(
     """
     settings = agents_with_hooks(project)
     loaded = {
-        entry.agent: load_engine(replace(subject, agent=entry.agent), project) for entry in settings
+        entry.agent: load_project(replace(subject, agent=entry.agent), project)
+        for entry in settings
     }
     usable = tuple(entry for entry in settings if loaded[entry.agent].engine.definitions)
     if preferred_agent in [entry.agent for entry in usable]:
         return loaded[preferred_agent]
     if not usable:
         with_recorder = [entry for entry in loaded.values() if entry.has_recorder]
-        return with_recorder[0] if with_recorder else load_engine(subject, project)
+        return with_recorder[0] if with_recorder else load_project(subject, project)
     return loaded[choose_agent(usable, None).agent]
 
 
@@ -89,7 +90,7 @@ class ProjectHooks:
 
     def __init__(self, subject: BacktestSubject, limit: float) -> None:
         self.limit = limit
-        self._engine = SyncEngine(load_engine(subject, Path(subject.path)).engine)
+        self._engine = SyncEngine(load_project(subject, Path(subject.path)).engine)
         definitions = self._engine.engine.definitions
         self._labels = unique_labels(handlers_of(definitions))
         self.events = frozenset(definition.event for definition in definitions)

@@ -129,7 +129,7 @@ def dependencies_of(result: Result) -> Dependencies:
     return Dependencies(result.sampled, depends, variables, files, result.split_sessions)
 
 
-def summary_of(result: Result) -> str:
+def summary_text(result: Result) -> str:
     """Return the answer to the question of a backtest: how many events are denied."""
     calls = result.events["before_tool"]
     is_about_calls = calls == result.total

@@ -17,10 +17,10 @@ from anyhook.authoring.inspect import (
     STOP_FLAG,
     Use,
     builds_hooks,
-    gaps,
     names_all_functions,
     never_runs,
     scan,
+    uses_without_support,
 )
 from anyhook.checks.interpreters import interpreter_in
 from anyhook.checks.python_flow import python_flow
@@ -365,7 +365,7 @@ def absent_functions(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
 
 def missing_abilities(engine: Engine, file: CheckedFile) -> Iterator[Diagnostic]:
     """Report what a function asks for and the agent cannot do."""
-    for use, problem in gaps(file.uses, engine.agent):
+    for use, problem in uses_without_support(file.uses, engine.agent):
         place = Place(str(file.path), use.line)
         yield diagnose("ability", f"{use.name}: {problem}", place, handler=file.handler.label)
 

@@ -22,7 +22,7 @@ from anyhook.cli.event_filters import (
     open_history,
     print_no_events,
     print_notes,
-    resolve,
+    with_recorded_names,
 )
 from anyhook.cli.history import EventName, SessionArgument, SessionName, Tool
 from anyhook.cli.options import (
@@ -49,7 +49,7 @@ from anyhook.manage.scope import existing_project
 from anyhook.model.definitions import each_handler, handlers_of, unique_labels
 from anyhook.model.events import all_events
 from anyhook.model.text import count_of
-from anyhook.page.kept import describe, keep
+from anyhook.page.kept import describe, keep_report
 
 if TYPE_CHECKING:
     from anyhook.history.store import History
@@ -165,7 +165,7 @@ def backtest(
             text=where,
             refused=refused,
         )
-        chosen = resolve(named, store)
+        chosen = with_recorded_names(named, store)
         if chosen.event and chosen.event not in all_events():
             raise UnknownNameError("event", chosen.event, all_events())
         parts = _parts(on, directory, chosen)
@@ -182,7 +182,7 @@ def backtest(
         evaluation = _run(store, subject, parts, against, chosen, timeout, jobs, ray)
     if not evaluation.run.result.total:
         _print_tool_note(chosen)
-    keep(directory, report_json(evaluation.run, evaluation.comparison), describe(chosen, on))
+    keep_report(directory, report_json(evaluation.run, evaluation.comparison), describe(chosen, on))
     if html is not None:
         with extra_required("--html"):
             from anyhook.page.report import backtest_report

@@ -14,7 +14,7 @@ from anyhook.backtest.report import (
     dependencies_of,
     examples,
     refusals_of,
-    summary_of,
+    summary_text,
 )
 from anyhook.cli.colors import ACCENT, BAD, CAUTION, GOOD
 from anyhook.cli.render import counts_text, make_table, outcome_text, rates_table
@@ -49,7 +49,7 @@ def print_report(
     """
     result, progress = run.result, run.progress
     heading = Text(run.subject.title, style="bold")
-    heading.append(f"  {summary_of(result)}", style="not bold")
+    heading.append(f"  {summary_text(result)}", style="not bold")
     heading.append(f"  in {show_span(progress.seconds)}", style="not bold dim")
     out.print(heading)
     if not run.is_complete:

@@ -235,7 +235,7 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     from anyhook.agents import AGENTS, get_agent
     from anyhook.model.definitions import handlers_of, unique_labels
     from anyhook.settings.detect import find_project
-    from anyhook.settings.hookset import load_hooks
+    from anyhook.settings.hookset import load_hook_set
     from anyhook.settings.kept import kept_hooks
     from anyhook.settings.sources import Location
 
@@ -244,7 +244,7 @@ def _hooks(options: dict[str, str], agent: str) -> Words:
     words: Words = []
     names = [agent] if agent else AGENTS
     for spec in map(get_agent, names):
-        hooks = load_hooks(spec, Location.of(project, spec))
+        hooks = load_hook_set(spec, Location.of(project, spec))
         kept = [hook.handler for hook in kept_hooks(spec, hooks.files)]
         handlers = [*handlers_of(hooks.definitions), *kept]
         words += [(label, spec.name) for label in unique_labels(handlers).values()]

@@ -33,8 +33,8 @@ from anyhook.redteam.trials import (
     TrialPlan,
     TriedMutant,
     example_of,
-    key_of,
     plan_trials,
+    result_key,
     try_mutants,
 )
 from anyhook.sandbox.sandbox import Sandbox
@@ -196,7 +196,9 @@ def mutate_hook_file(
         mutants = mutants_of(source)
         kept = Kept(Path(history_directory()) / KEPT, plan)
         is_complete = _try_all(plan, mutants, kept, sandbox, jobs)
-    results = [TriedMutant(mutant, kept.results.get(key_of(plan, mutant))) for mutant in mutants]
+    results = [
+        TriedMutant(mutant, kept.results.get(result_key(plan, mutant))) for mutant in mutants
+    ]
     counts = Counter([result.status for result in results])
     tried = len(mutants) - counts[MutantStatus.NOT_TRIED]
     share = counts[MutantStatus.KILLED] / tried if tried else 1.0
@@ -227,7 +229,7 @@ def _try_all(
 ) -> bool:
     """Try the files that are not known, and return whether none is left."""
     with progress("changed files", len(mutants)) as bar:
-        bar.show(sum(key_of(plan, mutant) in kept.results for mutant in mutants), len(mutants))
+        bar.show(sum(result_key(plan, mutant) in kept.results for mutant in mutants), len(mutants))
 
         def on_result(key: str, noticed: Noticed) -> None:
             kept.add(key, noticed)

@@ -83,7 +83,7 @@ def note_on_tool(name: str) -> str | None:
     return f"no agent has a tool {name!r}, and no event has it; {hint}"
 
 
-def resolve(chosen: Filter, history: History) -> Filter:
+def with_recorded_names(chosen: Filter, history: History) -> Filter:
     """Return a filter with the names that the history has for what a user has named.
 
     Raises:

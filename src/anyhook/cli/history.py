@@ -17,7 +17,7 @@ from anyhook.cli.event_filters import (
     print_no_events,
     print_notes,
     project_path,
-    resolve,
+    with_recorded_names,
 )
 from anyhook.cli.options import AsJson, Since
 from anyhook.cli.output import console, encode, members, print_json
@@ -357,7 +357,7 @@ def search_events(
             refused=refused,
             shadow=shadow,
         )
-        chosen = resolve(named, store)
+        chosen = with_recorded_names(named, store)
         hits = newest(store, chosen, limit=limit)
         names = short_names(store, [item.session for item in hits])
         if not hits:

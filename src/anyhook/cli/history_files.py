@@ -13,7 +13,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.transcripts import transcript_formats
 from anyhook.atomic_write import replacing
 from anyhook.cli import OK
-from anyhook.cli.event_filters import notes_on, open_history, print_notes, resolve
+from anyhook.cli.event_filters import notes_on, open_history, print_notes, with_recorded_names
 from anyhook.cli.history import (
     Agent,
     EventName,
@@ -133,7 +133,7 @@ def export(
             failed=failed,
             refused=refused,
         )
-        chosen = resolve(named, store)
+        chosen = with_recorded_names(named, store)
         with progress("writing", is_quiet=is_stream) as bar:
             events = _counted(iterate(store, chosen), bar)
             if is_stream:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from anyhook.authoring.inspect import Use, gaps
+from anyhook.authoring.inspect import Use, uses_without_support
 from anyhook.cli.colors import CAUTION
 from anyhook.cli.output import console
 from anyhook.cli.render import confirm
@@ -70,7 +70,9 @@ def unsupported_uses(
     """Return, for each agent, what it cannot do of what functions use, as `FILE:LINE: TEXT`."""
     texts: dict[str, list[str]] = {}
     for agent in agents:
-        texts[agent.name] = [f"{name}:{use.line}: {text}" for use, text in gaps(uses, agent)]
+        texts[agent.name] = [
+            f"{name}:{use.line}: {text}" for use, text in uses_without_support(uses, agent)
+        ]
     return texts
 
 

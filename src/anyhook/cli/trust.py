@@ -40,7 +40,7 @@ from anyhook.model.diagnostics import Severity
 from anyhook.model.record import Record
 from anyhook.model.text import count_of, printable
 from anyhook.settings.detect import trust_command
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from anyhook.trust.changes import ChangedFile, changes_to_review, forget_changes
 from anyhook.trust.languages import CODE_SUFFIXES
@@ -159,7 +159,7 @@ def _revoke(store: TrustStore, project: Path, *, as_json: bool) -> int:
 
 def review_hooks(store: TrustStore, project: Path, agent: AgentSpec) -> Review:
     """Read the project's hooks of one agent, with what is not trusted of them."""
-    hooks = load_hooks(agent, Location.of(project, agent))
+    hooks = load_hook_set(agent, Location.of(project, agent))
     subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
     changes, problems = store.changes(project, subjects, agent=agent.name)
     sequential: set[int] = set()

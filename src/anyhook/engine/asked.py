@@ -31,7 +31,7 @@ class AskedCall(NamedTuple):
     tool_input: Mapping[str, Any]
 
 
-def call_of(spec: EventSpec, event: Event) -> AskedCall:
+def asked_call(spec: EventSpec, event: Event) -> AskedCall:
     """Return what matchers and conditions see of an event, whose specification is given."""
     return AskedCall(event.name, spec.subject_of(event), getattr(event, "tool_input", {}))
 

@@ -61,7 +61,7 @@ from anyhook.model.record import replace
 from anyhook.model.status import Status, trouble_of
 from anyhook.processes.result import OUTPUT_LIMIT, descriptor_budget
 from anyhook.settings.detect import agents_with_hooks, choose_agent, find_project
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from anyhook.trust.store import TrustStore
 
@@ -153,7 +153,7 @@ class Engine:
         self._session_id = f"{OWN_SESSIONS}{os.urandom(8).hex()}"
         self._env_files = EnvFiles() if agent.settings.env_file is not None else None
         self._is_warm = warm
-        self.hooks = load_hooks(agent, location)
+        self.hooks = load_hook_set(agent, location)
         self._apply_settings()
 
     @classmethod
@@ -333,7 +333,7 @@ class Engine:
         file that was deleted has no hooks.
         """
         before = self.hooks
-        self.hooks = load_hooks(self.agent, self._location, before)
+        self.hooks = load_hook_set(self.agent, self._location, before)
         files_changed = self.hooks.files != before.files
         if not files_changed and self.hooks.diagnostics == before.diagnostics:
             return False

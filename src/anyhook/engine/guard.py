@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.agents import CODING_AGENTS, get_agent
-from anyhook.files import identity_of
+from anyhook.files import file_stamp
 from anyhook.model.decisions import HandlerResult, Status
 from anyhook.model.definitions import each_handler
 from anyhook.model.diagnostics import Diagnostic, diagnose
@@ -235,7 +235,7 @@ class TrustGuard:
                     untrusted = path
                     break
             looked_at = (str(start), *named.looked_at, *followed.directories, *map(str, loaded))
-            identities = {path: identity_of(path) for path in looked_at}
+            identities = {path: file_stamp(path) for path in looked_at}
             check = _ElsewhereCheck(subject, untrusted, identities)
             if len(self._elsewhere) >= MAX_DIRECTORIES:
                 self._elsewhere.clear()
@@ -300,7 +300,7 @@ class _ElsewhereCheck(Record, kw_only=False):
     """Everything whose appearance or change may change that."""
 
     def is_stale(self) -> bool:
-        return any(identity_of(path) != identity for path, identity in self.identities.items())
+        return any(file_stamp(path) != identity for path, identity in self.identities.items())
 
 
 class SharedGuard:

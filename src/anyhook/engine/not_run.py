@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anyhook.agents import CODING_AGENTS
 from anyhook.agents.tool_names import suggest_tool
 from anyhook.engine.forms import form_rules, match_names_in_form
-from anyhook.engine.plan import identity_of, name_key
+from anyhook.engine.plan import name_key, same_hook_key
 from anyhook.matching.matchers import compile_matcher
 from anyhook.model.decisions import Status
 from anyhook.model.definitions import each_handler
@@ -175,7 +175,7 @@ def _keys(
     rules: RuleSet, definition: HookDefinition, handler: HandlerSpec
 ) -> tuple[tuple[object, ...], ...]:
     """Return what the agent compares to find out whether two handlers are the same hook."""
-    identity = ("identity", *identity_of(rules, handler))
+    identity = ("identity", *same_hook_key(rules, handler))
     if rules.keeps_first_of_name:
         return (identity, ("name", *name_key(definition, handler)))
     return (identity,)

@@ -79,7 +79,7 @@ def make_plan(
     for _, handler in each_handler(matched):
         if not runs_on(spec, handler) or not is_on(handler):
             continue
-        identity = identity_of(rules, handler)
+        identity = same_hook_key(rules, handler)
         rival = chosen.get(identity)
         if (
             rival is None
@@ -133,7 +133,7 @@ def _find_matching(
     return matching
 
 
-def identity_of(rules: RuleSet, handler: HandlerSpec) -> tuple[object, ...]:
+def same_hook_key(rules: RuleSet, handler: HandlerSpec) -> tuple[object, ...]:
     """Return what two handlers share that are the same hook, so that one of them runs."""
     if handler.layer is Layer.RUNTIME:
         return handler.identity

@@ -13,7 +13,7 @@ import anyio
 from anyhook.agents.output import TOO_LONG, ProcessExit, decode_exit, event_tools, report_unused
 from anyhook.handlers.background import Job
 from anyhook.handlers.context import HOOK_DIR
-from anyhook.handlers.environment import add_variables, expand, sanitize_env
+from anyhook.handlers.environment import add_variables, fill_in_variables, sanitize_env
 from anyhook.handlers.hook_commands import find_hook_command
 from anyhook.handlers.results import failed_result, note, payload_notes, timeout_message
 from anyhook.handlers.session_variables import FileKey
@@ -156,7 +156,7 @@ def command_line(
                 return values.get(match[1], match[0])  # other placeholders stay as they are
 
             return [_PLACEHOLDER.sub(resolve, word) for word in handler.argv]
-        return [expand(word, values) for word in handler.argv]
+        return [fill_in_variables(word, values) for word in handler.argv]
     # The host's own PATH comes first: what a hook sets is for the programs that its line starts.
     shell = find_shell(
         context.agent.settings.shells_for(handler.options.get("shell", "")),

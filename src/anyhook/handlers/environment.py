@@ -107,13 +107,13 @@ def add_variables(env: dict[str, str], own: Mapping[str, str], *, expands: bool 
     """
     values: dict[str, str] = {}
     for name, text in own.items():
-        value = expand(text, env) if expands else text
+        value = fill_in_variables(text, env) if expands else text
         if not controls_shell(name) and (name != "PATH" or value):
             values[name] = value
     env.update(values)
 
 
-def expand(text: str, variables: Mapping[str, str]) -> str:
+def fill_in_variables(text: str, variables: Mapping[str, str]) -> str:
     """Resolve `$NAME`, `${NAME}` and `${NAME:-default}`; unknown names stay as they are."""
 
     def resolve(match: re.Match[str]) -> str:

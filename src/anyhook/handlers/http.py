@@ -24,10 +24,10 @@ from anyhook.handlers.network import (
     PORTS,
     SERVERS_HEADER,
     find_host_problem,
-    is_allowed,
+    is_allowed_url,
     is_loopback,
     normalize_host,
-    resolve,
+    resolve_host,
 )
 from anyhook.handlers.results import (
     failed_result,
@@ -133,11 +133,11 @@ async def _request(
     services, web = context.services, context.agent.settings.web
     allowed_urls = ".".join(web.allowed_urls) if web else "the settings"
     patterns = services.url_patterns.get(handler.layer)
-    if not is_allowed(str(url.copy_with(userinfo=b"", fragment=None)), patterns):
+    if not is_allowed_url(str(url.copy_with(userinfo=b"", fragment=None)), patterns):
         error = f"{_show(url)} may not be asked: no pattern of {allowed_urls} matches it"
         return _fail(context, handler, error, code="url-refused")
     try:
-        addresses = await resolve(url.raw_host.decode("ascii"), url.port or PORTS[url.scheme])
+        addresses = await resolve_host(url.raw_host.decode("ascii"), url.port or PORTS[url.scheme])
     except OSError:
         return _fail(context, handler, f"there is no host {url.host!r}", started=started)
     problem = find_host_problem(url.raw_host.decode("ascii"), addresses, services.private_hosts)

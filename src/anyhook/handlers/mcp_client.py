@@ -16,7 +16,7 @@ import anyio
 from anyio.lowlevel import current_token
 
 from anyhook.errors import MissingLibraryError, UsageError
-from anyhook.handlers.environment import expand
+from anyhook.handlers.environment import fill_in_variables
 from anyhook.handlers.services import ToolText
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class SdkClient:
 
     def _expanded(self, value: Any) -> Any:
         if isinstance(value, str):
-            return expand(value, self._environ)
+            return fill_in_variables(value, self._environ)
         if isinstance(value, list):
             return [self._expanded(item) for item in value]
         if isinstance(value, dict):

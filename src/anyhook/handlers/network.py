@@ -141,7 +141,7 @@ def find_host_problem(
     return None
 
 
-async def resolve(host: str, port: int) -> tuple[str, ...]:
+async def resolve_host(host: str, port: int) -> tuple[str, ...]:
     """Look a host up, once: the addresses that are checked must also be those that are used.
 
     Not in the thread pool of the async library: a name server that hangs would keep the program
@@ -164,7 +164,7 @@ async def resolve(host: str, port: int) -> tuple[str, ...]:
 # -- patterns of URLs
 
 
-def is_allowed(url: str, patterns: Iterable[str] | None) -> bool:
+def is_allowed_url(url: str, patterns: Iterable[str] | None) -> bool:
     """Return whether the settings allow a URL (Claude Code: `allowedHttpHookUrls`).
 
     `*` stands for any text; in the scheme and the host it ends where they end, so that

@@ -30,7 +30,7 @@ from anyhook.worker.client import (
     ignored_signals,
     pack_run,
 )
-from anyhook.worker.protocol import FrameError, body_size, parse_reply
+from anyhook.worker.protocol import FrameError, body_size, unpack_reply
 
 if TYPE_CHECKING:
     import socket
@@ -90,7 +90,7 @@ async def run_warm(
             return None
         base = address(python, absolute(command.words[0], cwd), env)
         with connect(base, timeout=0) as link:
-            reply = parse_reply(await _ask(link, request, deadline))
+            reply = unpack_reply(await _ask(link, request, deadline))
     except LateError:
         return ProcessResult(timed_out=True, duration=time.perf_counter() - started)
     except (WorkerUnavailable, OSError, FrameError, UnicodeError):

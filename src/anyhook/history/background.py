@@ -14,7 +14,7 @@ from anyhook.history.merge import MERGED_SOURCES
 from anyhook.model.definitions import each_handler
 from anyhook.model.record import replace
 from anyhook.model.status import Status
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.sources import Location
 from anyhook.shell.tapped import read_recorded
 from anyhook.trust.scripts import named_files
@@ -52,7 +52,7 @@ class BackgroundHooks:
         key = (event.agent, event.project)
         if key not in self._settings:
             agent = get_agent(event.agent)
-            hooks = load_hooks(agent, Location.of(event.project, agent))
+            hooks = load_hook_set(agent, Location.of(event.project, agent))
             self._settings[key] = list(each_handler(hooks.definitions))
         handlers = [
             handler

@@ -51,7 +51,7 @@ def export_jsonl(events: Iterable[RecordedEvent], stream: TextIO) -> int:
     """Write events as JSON lines, and return their number."""
     count = 0
     for event in events:
-        stream.write(f"{dump(row_of(event))}\n")
+        stream.write(f"{dump(export_row(event))}\n")
         count += 1
     return count
 
@@ -85,7 +85,7 @@ def export_parquet(events: Iterable[RecordedEvent], path: str | os.PathLike[str]
     return count
 
 
-def row_of(event: RecordedEvent) -> dict[str, Any]:
+def export_row(event: RecordedEvent) -> dict[str, Any]:
     """Return an event as JSON values with the members of `EXPORT_FIELDS`."""
     row = {name: getattr(event, name) for name in EXPORT_FIELDS}
     row["results"] = []
@@ -98,7 +98,7 @@ def row_of(event: RecordedEvent) -> dict[str, Any]:
 
 
 def _parquet_row(event: RecordedEvent) -> dict[str, Any]:
-    row = row_of(event)
+    row = export_row(event)
     for name, kind in EXPORT_FIELDS.items():
         if kind == "json" and row[name] is not None:
             # Arrow accepts no lone surrogates.

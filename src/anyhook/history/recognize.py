@@ -41,7 +41,7 @@ class Recognized:
     """Whether it is one JSON object per line, so that it can be read in parts."""
 
 
-def recognize(head: bytes) -> Recognized | None:
+def recognize_file(head: bytes) -> Recognized | None:
     """Return what a text file holds; `None` if it is nothing that can be read.
 
     `head` holds the first lines, or all of it; a cut last line is ignored.

@@ -134,7 +134,7 @@ class OtherVersionError(Exception):
     """The store has the tables of another release."""
 
 
-def prepare(connection: sqlite3.Connection) -> None:
+def create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables in a new store.
 
     Raises:

@@ -23,12 +23,12 @@ from anyhook.history.rows import (
     Rows,
     dump,
     indexed_text,
-    keep,
+    keep_as_it_is,
     storable,
     storable_name,
     with_storable_names,
 )
-from anyhook.history.schema import VERSION, OtherVersionError, prepare
+from anyhook.history.schema import VERSION, OtherVersionError, create_tables
 from anyhook.history.spans import remove_empty_spans
 from anyhook.history.verdicts import verdict_of
 from anyhook.journal.lines import history_directory
@@ -226,7 +226,7 @@ class History:
 
         What was in the journal has no secrets to `redact`.
         """
-        redact_text = redact_json if redact else keep
+        redact_text = redact_json if redact else keep_as_it_is
         rows = Rows(self.newest_event() + 1, redact_text)
         for event in map(with_storable_names, events):
             session_id = self._session_id(event)
@@ -240,7 +240,7 @@ class History:
         self._remove_from_index(number)
         event = with_storable_names(event)
         hook_ids = [self._hook_id(event, result) for result in event.results]
-        rows = Rows(number, keep)
+        rows = Rows(number, keep_as_it_is)
         rows.add_results(number, event, hook_ids)
         rows.write(self.connection)
         self.connection.execute(
@@ -393,7 +393,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         # A power failure may lose the last transactions, but cannot damage the file.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute("PRAGMA foreign_keys = ON")
-        prepare(connection)
+        create_tables(connection)
     except BaseException:
         connection.close()
         raise

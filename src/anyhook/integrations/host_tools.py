@@ -202,7 +202,7 @@ class HostTools:
             return response
         result = read_tool_result(self._agent, self.canonical_call(name, arguments), response)
         has_text = bool(result.text) or result.stdout is not None
-        return result.text if has_text else text_of(response)
+        return result.text if has_text else result_text(response)
 
 
 def read_host_tool(agent: AgentSpec, name: str, value: str | HostTool) -> HostTool:
@@ -265,7 +265,7 @@ def _read_argument_name(agent: AgentSpec, name: str, tool: str, word: str) -> st
     raise UsageError(f"tools= gives {name!r} the argument {word!r}, which {tool!r} lacks; {hint}")
 
 
-def text_of(output: Any) -> str:
+def result_text(output: Any) -> str:
     """Return what a host's tool returned as text: a text as it is, anything else as JSON."""
     if isinstance(output, str):
         return output

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 
 if TYPE_CHECKING:
     from anyhook.model.llm import LLMRequest, LLMResponse, ToolConfig
@@ -160,7 +160,7 @@ class ToolReturn:
     @property
     def full_output(self) -> Any:
         """The output followed by what hooks add; the very output if they add nothing."""
-        return join_context(text_of(self.output), self.context) if self.context else self.output
+        return join_context(result_text(self.output), self.context) if self.context else self.output
 
 
 @dataclass(frozen=True, slots=True)

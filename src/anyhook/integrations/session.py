@@ -18,7 +18,7 @@ from anyhook.agents.spec import Denial
 from anyhook.engine.messages import MessageChannel
 from anyhook.integrations.dispatch import EventDispatcher
 from anyhook.integrations.framework import UNLIMITED, problems_at_start, require_events
-from anyhook.integrations.host_tools import HostTools, text_of
+from anyhook.integrations.host_tools import HostTools, result_text
 from anyhook.integrations.options import SessionOptions, check_options
 from anyhook.integrations.results import (
     ModelCall,
@@ -382,7 +382,7 @@ class Session:
             call_id: The host's identifier of the call.
             requested: The tool that the model asked for, if this one ran in its place.
         """
-        result = ToolResult(text=text_of(output), error=error, raw=output)
+        result = ToolResult(text=result_text(output), error=error, raw=output)
         fields = self._tool_event_fields(name, arguments, call_id, requested)
         failure_event = self.engine.agent.tool_failure_event
         event: Event
@@ -409,7 +409,7 @@ class Session:
                 call = decision.tail_tool_call
                 tail_call = (self.tools.host_name(call["name"]), dict(call.get("args", {})))
             returned = ToolReturn(output, is_replaced, context, tail_call)
-        text = text_of(returned.full_output)
+        text = result_text(returned.full_output)
         self._dispatcher.write("tool_result", name=name, content=text, error=error)
         return returned
 

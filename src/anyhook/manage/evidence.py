@@ -21,7 +21,7 @@ from anyhook.authoring.inspect import scan
 from anyhook.checks.like_tests import how_start_differs
 from anyhook.checks.scripts import read_scripts
 from anyhook.checks.started_scripts import only_starts_file
-from anyhook.engine.asked import AskedCall, call_of, is_asked
+from anyhook.engine.asked import AskedCall, asked_call, is_asked
 from anyhook.engine.hook_files import files_of
 from anyhook.errors import HistoryError
 from anyhook.files import read_json_object, read_user_file
@@ -178,7 +178,7 @@ def is_guard(hook: CheckedHook) -> bool:
 
 
 @contextmanager
-def open_history(*, stores_first: bool) -> Iterator[History | None]:
+def history_if_any(*, stores_first: bool) -> Iterator[History | None]:
     """Open the history; `None` if there is none.
 
     With `stores_first`, what was recorded and is not in the history yet is stored before.
@@ -339,7 +339,7 @@ def _is_for(engine: Engine, handler: HandlerSpec, recorded: RecordedEvent) -> bo
     """Return whether a recorded event is for this entry of a hook."""
     event, _diagnostics = decode_event(engine.agent, recorded.payload)
     spec = engine.rules.by_canonical.get(event.name)
-    return spec is not None and is_asked(engine, handler, call_of(spec, event))
+    return spec is not None and is_asked(engine, handler, asked_call(spec, event))
 
 
 def _runs_of(

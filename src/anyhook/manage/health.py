@@ -27,8 +27,8 @@ from anyhook.manage.evidence import (
     MAX_READ_RUNS,
     Evidence,
     evidence_of,
+    history_if_any,
     is_guard,
-    open_history,
 )
 from anyhook.manage.hooks import UNTRUSTED, HookRow, hook_rows, split_recorder
 from anyhook.manage.paths import show_path
@@ -170,7 +170,7 @@ def _health_of(
     rows, _recorder = split_recorder(hook_rows(engine))
     judge = _Judge(engine, reports)
     try:
-        with open_history(stores_first=stores_first) as history:
+        with history_if_any(stores_first=stores_first) as history:
             hooks = tuple([judge.health_of(row, history) for row in rows])
     except HistoryError as error:
         judge.problem = str(error)

@@ -24,7 +24,7 @@ from anyhook.settings.changes import Change, parsed, read_text, settings_file
 from anyhook.settings.companions import companion_changes, program_words
 from anyhook.settings.directories import find_root
 from anyhook.settings.entries import add_definitions, remove_handlers
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.kept import forget, kept_hooks
 from anyhook.settings.layout import WrittenDefinition, WrittenHandler, iter_handlers
 from anyhook.settings.sources import Location, own_places, places
@@ -246,7 +246,7 @@ def _forget_disabled(
     arguments: set[str] = set()
     for file in files:
         arguments |= file_arguments(agent, project, file)
-    hooks = load_hooks(agent, Location.of(project, agent))
+    hooks = load_hook_set(agent, Location.of(project, agent))
     loaded = [file for file in hooks.files if file.source.path == path]
     entries: dict[Path, list[dict[str, Any]]] = {}
     try:
@@ -424,7 +424,7 @@ def _trust_again(
     changed_settings = {changes.settings.path for changes in settings}
     for agent in map(get_agent, AGENTS):
         location = Location.of(project, agent)
-        hooks = load_hooks(agent, location)
+        hooks = load_hook_set(agent, location)
         subjects = TrustGuard(agent, project, store, tuple(hooks.definitions)).subjects()
         # Cursor reads Claude Code's settings, for example.
         if not changed_settings.isdisjoint(path for _, path in places(agent, location)):

@@ -13,7 +13,7 @@ from anyhook.engine.absent import NOT_READ
 from anyhook.engine.hook_files import shadow_place
 from anyhook.errors import UnknownNameError, UsageError
 from anyhook.journal.records import is_recorder_command
-from anyhook.migrate.commands import unwrap
+from anyhook.migrate.commands import read_shim
 from anyhook.model.definitions import (
     HandlerSpec,
     HookDefinition,
@@ -210,7 +210,7 @@ def handlers_named(name: str, handlers: Sequence[HandlerSpec]) -> list[HandlerSp
         # A script of a command, also of one that `anyhook shim` runs: its file name, or the end of
         # its path.
         command = handler.command or ""
-        shim = unwrap(command)
+        shim = read_shim(command)
         if shim is not None:
             is_shell_line = len(shim.command) == 1
             command = shim.command[0] if is_shell_line else shlex.join(shim.command)

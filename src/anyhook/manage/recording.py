@@ -30,7 +30,7 @@ from anyhook.settings.changes import (
 )
 from anyhook.settings.companions import companion_changes, find_companion, program_words
 from anyhook.settings.entries import add_definitions, remove_handlers
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.layout import iter_handlers
 from anyhook.settings.sources import Location, Source
 from anyhook.settings.wrapping import (
@@ -337,7 +337,7 @@ def editable_sources(agent: AgentSpec, project: Path) -> dict[Path, Source]:
     """Return the settings files with hooks that the user may edit."""
     location = Location.of(project, agent)
     sources: dict[Path, Source] = {}
-    for file in load_hooks(agent, location).files:
+    for file in load_hook_set(agent, location).files:
         source = file.source
         is_users = source.layer in EDITABLE_LAYERS and not source.is_foreign
         if file.definitions and is_users:

@@ -14,7 +14,7 @@ from anyhook.model.definitions import HandlerSpec, handlers_of
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import EDITABLE_LAYERS, Change, read_source, write_changes
 from anyhook.settings.entries import disable_name, disabled_lists, enable_name
-from anyhook.settings.kept import KeptHook, forget, keep, kept_hooks, put_back, take_out
+from anyhook.settings.kept import KeptHook, forget, keep_hooks, kept_hooks, put_back, take_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ def _take_out(engine: Engine, handlers: Sequence[HandlerSpec]) -> list[Change]:
             after, entry = take_out(engine.agent, after, handler)
             entries.append(entry)
         # First the record: a crash between the two writes must not lose the hook.
-        changes.append(keep(source, entries))
+        changes.append(keep_hooks(source, entries))
         why = f"Take {group[0].label} out"
         changes.append(Change(source.path, before, after, why, engine.agent))
     return changes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
-from anyhook.engine.asked import call_of
+from anyhook.engine.asked import asked_call
 from anyhook.engine.engine import Engine
 from anyhook.engine.messages import discard
 from anyhook.history.store import History
@@ -117,7 +117,7 @@ def keep_examples(file: Path, tried: TriedFile) -> None:
             if result.run is not None:
                 form = get_agent(result.agent).form_of(result.run.payload)
                 decoded, _diagnostics = decode_event(form, result.run.payload)
-                call = call_of(form.by_canonical[decoded.name], decoded)
+                call = asked_call(form.by_canonical[decoded.name], decoded)
                 calls.append((call.subject, call.tool_input, _has_decided(result)))
         calls_text, _redacted = redact_json(json.dumps(calls))
         detail = count_of(len(group), "example")

@@ -10,7 +10,7 @@ from anyhook.agents import get_agent
 from anyhook.authoring.inspect import AUTHORING, MAX_SIZE
 from anyhook.errors import UsageError
 from anyhook.files import read_user_file
-from anyhook.migrate.options import ShimOptions, parse_options, write_options
+from anyhook.migrate.options import ShimOptions, parse_shim_options, write_options
 from anyhook.shell.path_variables import TOP_OF_REPOSITORY, replace_variables
 from anyhook.shell.words import split_literal
 
@@ -53,7 +53,7 @@ def quote(word: str, target: AgentSpec, own: Collection[str] = ()) -> str:
     return re.sub(rf"\${kept}(?=[A-Za-z0-9_{{])", "$''", quoted)
 
 
-def unwrap(command: str | None) -> ShimOptions | None:
+def read_shim(command: str | None) -> ShimOptions | None:
     """Read a command line that runs a command through the shim; `None` if it is something else.
 
     A line that lets the shell change the options of the shim is not one.
@@ -71,7 +71,7 @@ def unwrap(command: str | None) -> ShimOptions | None:
     if not is_program and options != ["-m", "anyhook"]:
         return None
     try:
-        return parse_options(words[index + 1 :])
+        return parse_shim_options(words[index + 1 :])
     except UsageError:
         return None
 
@@ -195,7 +195,7 @@ def line_of(argv: Sequence[str], names: Collection[str]) -> str:
 
 def is_portable(command: str, files: Sequence[Path]) -> bool:
     """Return whether a command is a hook file of anyhook, which works in every agent."""
-    if unwrap(command) is not None:
+    if read_shim(command) is not None:
         return False
     for file in files:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from anyhook.agents.translate import counterparts
-from anyhook.migrate.commands import unwrap
+from anyhook.migrate.commands import read_shim
 from anyhook.migrate.context import KIND_ADVICE, MORE, HandlerMigration, event_advice
 from anyhook.migrate.entries import Entry, EntryOrigin
 from anyhook.migrate.handler import migrate_handler
@@ -71,7 +71,7 @@ def _migrate_to_events(
 ) -> None:
     """Add what a handler becomes on each event with each matcher to the groups."""
     target = context.target
-    inner = unwrap(handler.command)
+    inner = read_shim(handler.command)
     own_options = None
     if inner is not None and inner.agent == target.name:
         own_options = inner

@@ -6,10 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from anyhook.migrate.commands import unwrap
+from anyhook.migrate.commands import read_shim
 from anyhook.model.definitions import each_handler
 from anyhook.model.record import Record, replace
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.shell.words import split_words
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def has_names(agent: AgentSpec) -> bool:
 
 def script_name(command: str) -> str | None:
     """Return the name of the script that a command runs, without directories and suffix."""
-    options = unwrap(command)
+    options = read_shim(command)
     if options is not None and len(options.command) > 1:
         words = list(options.command)
     else:
@@ -114,7 +114,7 @@ def remove_duplicates(context: MigrationContext, entries: Sequence[Entry]) -> li
                 handlers.append(handler)
                 origins.append(origin)
             # A hook that was migrated before may have several handlers on the way back.
-            elif unwrap(origin.handler.command) is None:
+            elif read_shim(origin.handler.command) is None:
                 context.record_loss(
                     "note",
                     origin.handler.place,
@@ -134,7 +134,7 @@ def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[E
     if not has_names(target):
         return list(entries)
     names = Names()
-    for _, existing in each_handler(load_hooks(context.target, context.location).definitions):
+    for _, existing in each_handler(load_hook_set(context.target, context.location).definitions):
         if existing.name:
             names.reserve(existing.name, existing.command or "")
     for entry in entries:
@@ -145,7 +145,7 @@ def name_handlers(context: MigrationContext, entries: Sequence[Entry]) -> list[E
     for entry in entries:
         handlers: list[dict[str, Any]] = []
         for handler, origin in entry.handlers:
-            options = unwrap(origin.handler.command)
+            options = read_shim(origin.handler.command)
             was_written_for_target = options is not None and options.agent == target.name
             name = None
             if "name" not in handler and not was_written_for_target:

@@ -56,7 +56,7 @@ OPTIONS = {
 """Option to the field that it sets, in the order in which they are written."""
 
 
-def parse_options(words: Sequence[str]) -> ShimOptions:
+def parse_shim_options(words: Sequence[str]) -> ShimOptions:
     """Read the arguments of a shim.
 
     Raises:

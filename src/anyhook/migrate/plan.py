@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.errors import SettingsError, UsageError
 from anyhook.files import read_user_file
-from anyhook.migrate.commands import PROGRAM, unwrap
+from anyhook.migrate.commands import PROGRAM, read_shim
 from anyhook.migrate.context import ANYTHING, Loss, MigrationContext
 from anyhook.migrate.definition import migrate_definition
 from anyhook.migrate.entries import name_handlers, remove_duplicates
@@ -22,7 +22,7 @@ from anyhook.model.record import replace
 from anyhook.settings.edit import read_settings
 from anyhook.settings.entries import add_definitions
 from anyhook.settings.formats import is_blank, parse_settings
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.jsonc import SettingsSyntaxError, value_at
 from anyhook.settings.layout import iter_definitions
 from anyhook.settings.sources import SIZE_LIMIT, own_places, places
@@ -117,7 +117,7 @@ def plan_migration(
         raise UsageError(f"--from and --to are both {source.name}; there is nothing to migrate")
     if scope not in SCOPES:
         raise UsageError(f"--scope is {' or '.join(SCOPES)}, not {scope!r}")
-    all_hooks = load_hooks(source, location)
+    all_hooks = load_hook_set(source, location)
     own_files = [file for file in all_hooks.files if not file.source.is_foreign]
     files = tuple([file for file in own_files if file.source.layer in SCOPES[scope]])
     for file in files:
@@ -145,7 +145,7 @@ def plan_migration(
         layer = Layer.USER if scope == "user" else Layer.PROJECT
         place = Place(f"the settings of {context.target.title}")
         example = HandlerSpec(kind="command", layer=layer, place=place, command="anyhook")
-        switch = load_hooks(context.target, context.location).switched_off(example)
+        switch = load_hook_set(context.target, context.location).switched_off(example)
         if switch is not None:
             reason = f"hooks are switched off there ({switch})"
             context.record_loss("lost", place, "every hook", reason, "switch them on")
@@ -357,7 +357,7 @@ def merge_into(migration: Migration, text: str, file: str) -> tuple[str, list[Lo
 def _command_key(handler: dict[str, Any]) -> str:
     """Return what a handler runs, as JSON, however the shim's command line is written."""
     command = handler.get("command")
-    options = unwrap(command) if isinstance(command, str) else None
+    options = read_shim(command) if isinstance(command, str) else None
     if options is not None:
         command = options.as_dict()
     return json.dumps([command, handler.get("args"), handler.get("env")], sort_keys=True)

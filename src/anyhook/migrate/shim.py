@@ -12,7 +12,7 @@ import sys
 
 from anyhook.agents import get_agent, recognize
 from anyhook.errors import AnyhookError, UsageError
-from anyhook.migrate.options import must_block, parse_options
+from anyhook.migrate.options import must_block, parse_shim_options
 from anyhook.model.answers import BLOCKING_EXIT, FAILURE_EXIT, NO_OPINION, STRENGTH, Answer, Outcome
 from anyhook.model.layers import Layer
 from anyhook.model.record import Record
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> int:
     Return its exit code. `anyhook.migrate.options` describes the arguments.
     """
     try:
-        options = parse_options(argv)
+        options = parse_shim_options(argv)
         source = get_agent(options.agent).form_with_event(options.event or "")
         host = get_agent(options.host) if options.host else None
         _check_options(options, source)

@@ -49,7 +49,7 @@ def make_app(directory: Path, access: Access, project: Path) -> Starlette:
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         page.live.start()
-        preparation = threading.Thread(target=prepare, name="anyhook-prepare", daemon=True)
+        preparation = threading.Thread(target=warm_up, name="anyhook-prepare", daemon=True)
         preparation.start()
         yield
         page.live.close()
@@ -96,7 +96,7 @@ def send_asset(request: Request) -> Response:
     return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
 
-def prepare() -> None:
+def warm_up() -> None:
     """Do what would make the first views slow: import the plots and compile the templates."""
     compile_templates()
     import_pygal()

@@ -63,7 +63,7 @@ def describe(selection: Filter, files: Sequence[str] | None = None) -> str:
     return ", ".join(parts)
 
 
-def keep(
+def keep_report(
     directory: str | os.PathLike[str], report: dict[str, Any], events: str, *, made: float = 0.0
 ) -> str:
     """Keep a result without its secrets, remove the oldest ones, and return its name.

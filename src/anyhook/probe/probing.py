@@ -26,7 +26,7 @@ from anyhook.probe.plan import TOOL_EVENTS, CallRequest, plan_steps
 from anyhook.probe.report import AgentReport, Circumstances, HookReport, judge
 from anyhook.probe.start import Scratch, make_scratch, program_version
 from anyhook.probe.trial import Driver, ProbeTrial
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def _not_trusted(program: AgentProgram, real: Location) -> Iterator[str]:
             f"the project is not trusted in {agent.title}, so it runs no hooks here yet: "
             f"{program.trust_advice}. The table shows what they do then."
         )
-    for diagnostic in report_native_trust(load_hooks(agent, real)):
+    for diagnostic in report_native_trust(load_hook_set(agent, real)):
         yield f"{diagnostic.place}: {diagnostic.message}. The table shows what it does then."
 
 

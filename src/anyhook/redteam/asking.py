@@ -17,7 +17,7 @@ from anyhook.agents import get_agent
 from anyhook.agents.payloads import decode_event
 from anyhook.authoring.load import load_hooks
 from anyhook.backtest.hook_file import HookFile
-from anyhook.backtest.project import crash_of, load_engine
+from anyhook.backtest.project import crash_of, load_project
 from anyhook.backtest.results import Result
 from anyhook.backtest.sources import EventRow
 from anyhook.backtest.subjects import BacktestSubject, Failure, Opinion
@@ -341,7 +341,7 @@ class _Command:
 def _engine_of(guard: Guard) -> Engine:
     """Return an engine with one hook only."""
     subject = BacktestSubject(guard.project, guard.title, guard.agent, trusted=guard.is_trusted)
-    engine = load_engine(subject, Path(guard.project), rules="observed", warm=False).engine
+    engine = load_project(subject, Path(guard.project), rules="observed", warm=False).engine
     engine.hooks = engine.hooks.only(lambda _, handler: handler.place in guard.places)
     if guard.command:
         place = Place("<redteam>")

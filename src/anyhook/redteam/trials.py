@@ -159,14 +159,14 @@ def try_mutants(
 ) -> None:
     """Try the changed files that are not known yet, in sandboxes side by side.
 
-    New results are added to `known`, by `key_of`, and `on_result` is called with each, by one
+    New results are added to `known`, by `result_key`, and `on_result` is called with each, by one
     thread at a time. Further sandboxes are made like the first one, up to `jobs` in all.
 
     Raises:
         SandboxError: If no sandbox can be made.
     """
     lock = threading.Lock()
-    missing = [mutant for mutant in mutants if key_of(plan, mutant) not in known]
+    missing = [mutant for mutant in mutants if result_key(plan, mutant) not in known]
     work = iter(missing)
     tables = {AGENTS[test.agent].spec.partition(":")[0] for test in plan.tests}
     with ExitStack() as stack:
@@ -185,8 +185,8 @@ def try_mutants(
                     return
                 noticed = _try(sandbox, plan, mutant)
                 with lock:
-                    known[key_of(plan, mutant)] = noticed
-                    on_result(key_of(plan, mutant), noticed)
+                    known[result_key(plan, mutant)] = noticed
+                    on_result(result_key(plan, mutant), noticed)
 
         with ThreadPoolExecutor(len(sandboxes)) as threads:
             try:
@@ -197,7 +197,7 @@ def try_mutants(
                 raise
 
 
-def key_of(plan: TrialPlan, mutant: Mutant) -> str:
+def result_key(plan: TrialPlan, mutant: Mutant) -> str:
     """Return what identifies the result of a changed file."""
     text = f"{plan.digest}\0{mutant.source}"
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

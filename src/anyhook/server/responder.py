@@ -15,7 +15,7 @@ from anyhook.authoring.degrade import LOST, UnsupportedError, fit, fit_decision
 from anyhook.authoring.load import imported_files, load_hooks
 from anyhook.engine.engine import Engine
 from anyhook.errors import EventError, UsageError
-from anyhook.files import identity_of
+from anyhook.files import file_stamp
 from anyhook.handlers.services import Services
 from anyhook.handlers.threads import call_in_thread
 from anyhook.model.answers import NO_OPINION, Answer, Outcome
@@ -232,25 +232,25 @@ class _HookFile:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._identities = {path: identity_of(path)}
+        self._identities = {path: file_stamp(path)}
         self.hooks = load_hooks(path)
         self._note_imports()
 
     def has_changed(self) -> bool:
         """Return whether the file, or one that it imported from its directory, was edited since."""
-        return any(identity_of(path) != identity for path, identity in self._identities.items())
+        return any(file_stamp(path) != identity for path, identity in self._identities.items())
 
     def _note_imports(self) -> None:
         # Former ones stay: a module that cannot be read now may be corrected.
         for file in imported_files(self._path):
-            self._identities.setdefault(file, identity_of(file))
+            self._identities.setdefault(file, file_stamp(file))
 
     async def reload(self) -> str | None:
         """Read the file again; returns why that failed.
 
         Until that is done the file counts as changed, so that events wait for the new version.
         """
-        identities = {path: identity_of(path) for path in self._identities}
+        identities = {path: file_stamp(path) for path in self._identities}
         try:
             with anyio.fail_after(RELOAD_TIMEOUT):
                 self.hooks = await call_in_thread(load_hooks, self._path)

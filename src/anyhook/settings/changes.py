@@ -20,7 +20,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.settings.edit import read_settings
 from anyhook.settings.formats import find_rejected, is_blank
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.jsonc import SettingsSyntaxError, list_at
 from anyhook.settings.reader import rejected_message
 from anyhook.settings.sources import SIZE_LIMIT, Location, own_places, written_file
@@ -188,7 +188,7 @@ def settings_file(agent: AgentSpec, project: Path, scope: str) -> Path:
             for _layer, other in own_places(agent, location)
             if other.parent == path.parent and other.suffix != path.suffix and other.exists()
         ]
-        for file in load_hooks(agent, location).files if neighbors else ():
+        for file in load_hook_set(agent, location).files if neighbors else ():
             if file.source.path in neighbors and file.definitions:
                 path = file.source.path
                 break

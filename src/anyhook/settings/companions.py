@@ -65,7 +65,7 @@ def companion_path(companion: Companion, settings_file: Path) -> Path:
     return settings_file.parent / companion.path
 
 
-def render(companion: Companion, command: Sequence[str]) -> str:
+def render_companion(companion: Companion, command: Sequence[str]) -> str:
     """Return the text of a companion; `command` is the whole command that runs the hooks."""
     text = _template(companion).replace(COMMAND, json.dumps([*command]))
     return text.replace(DIGEST, _checksum(text), 1)
@@ -84,7 +84,7 @@ def find_companion(companion: Companion, settings_file: Path) -> InstalledCompan
     checksum = _CHECKSUM.search(text)
     if checksum is None or _checksum(text.replace(checksum[0], DIGEST, 1)) != checksum[0]:
         return InstalledCompanion(path, State.CHANGED, text, command)
-    is_current = bool(command) and render(companion, command) == text
+    is_current = bool(command) and render_companion(companion, command) == text
     state = State.CURRENT if is_current else State.OUTDATED
     return InstalledCompanion(path, state, text, command)
 
@@ -120,7 +120,7 @@ def companion_changes(
         if scope != "user":
             stay_inside(project, path)
         if has_hooks:
-            after = render(companion, (*program, *companion.command))
+            after = render_companion(companion, (*program, *companion.command))
             why = f"Let {agent.title} run the hooks of {settings.path.name}"
             changes.append(Change(path, before, after, why, agent))
         elif installed.state is State.CHANGED:

@@ -20,7 +20,7 @@ from anyhook.model.layers import Layer
 from anyhook.model.record import Record
 from anyhook.model.text import printable
 from anyhook.settings.directories import is_pattern, list_files
-from anyhook.settings.hookset import load_hooks
+from anyhook.settings.hookset import load_hook_set
 from anyhook.settings.jsonc import dict_at
 from anyhook.settings.kept import has_kept_hooks
 from anyhook.settings.sources import Location, config_dir, own_places
@@ -91,10 +91,10 @@ def find_project(start: str | os.PathLike[str], home: str | os.PathLike[str] | N
 
 def trust_command(agent: str, project: Path) -> str:
     """Return the command line with which a user reviews hooks and trusts them."""
-    return command_line(project, "trust", "--agent", agent)
+    return project_command(project, "trust", "--agent", agent)
 
 
-def command_line(project: Path, *words: str) -> str:
+def project_command(project: Path, *words: str) -> str:
     """Return a command line for a project, which is named if it is not the current one."""
     try:
         is_current = os.path.realpath(find_project(".")) == os.path.realpath(project)
@@ -139,7 +139,7 @@ def agents_with_hooks(
         project_paths: list[Path] = []
         user_paths: list[Path] = []
         only_records = True
-        for file in load_hooks(agent, location).files:
+        for file in load_hook_set(agent, location).files:
             is_unclear = file.exists and not file.values
             is_faulty = any(problem.severity is Severity.ERROR for problem in file.diagnostics)
             events = dict_at(file.values, file.source.hooks_path)

@@ -72,7 +72,7 @@ def list_directories(pattern: Path, *, descending: bool = False) -> list[Path]:
     return directories
 
 
-def report_closed(directories: Iterable[Path]) -> list[Diagnostic]:
+def report_closed_directories(directories: Iterable[Path]) -> list[Diagnostic]:
     """Report directories that exist and cannot be read: the hooks in their files are absent."""
     problems: list[Diagnostic] = []
     for directory in directories:

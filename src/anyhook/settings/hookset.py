@@ -266,7 +266,7 @@ def _is_on_by_default(rules: RuleSet, handler: HandlerSpec) -> bool:
     return rules.enabled_by_default or handler.layer is Layer.RUNTIME
 
 
-def load_hooks(agent: AgentSpec, location: Location, previous: HookSet | None = None) -> HookSet:
+def load_hook_set(agent: AgentSpec, location: Location, previous: HookSet | None = None) -> HookSet:
     """Read the settings of every layer; never raises because of the content of files.
 
     Files that cannot be read now stay as they were in the previous settings.

@@ -101,7 +101,7 @@ def has_kept_hooks(agent: AgentSpec, file: LoadedFile) -> bool:
         return True
 
 
-def keep(source: Source, entries: Iterable[dict[str, Any]]) -> Change:
+def keep_hooks(source: Source, entries: Iterable[dict[str, Any]]) -> Change:
     """Return the change that records hooks that are taken out of a settings file.
 
     Raises:
@@ -144,7 +144,7 @@ def _record_change(record: Path, entries: list[dict[str, Any]], why: str) -> Cha
 
 
 def take_out(agent: AgentSpec, text: str, handler: HandlerSpec) -> tuple[str, dict[str, Any]]:
-    """Take a hook out of its settings file; return the new text and an entry for `keep`.
+    """Take a hook out of its settings file; return the new text and an entry for `keep_hooks`.
 
     Raises:
         SettingsError: If the hook is no longer there.

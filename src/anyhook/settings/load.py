@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from anyhook.file_errors import dead_link, explain_error
-from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.files import changed_within_tick, file_stamp, read_user_file
 from anyhook.model.definitions import handlers_of
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.model.record import Record, replace
@@ -41,7 +41,7 @@ class FileStamp(Record, kw_only=False):
     def take(cls, path: Path) -> FileStamp:
         """Take the stamp of a file; call it before the file is read."""
         taken_at = time.time_ns()
-        return cls(path, identity_of(path), taken_at)
+        return cls(path, file_stamp(path), taken_at)
 
     @property
     def is_settled(self) -> bool:
@@ -50,7 +50,7 @@ class FileStamp(Record, kw_only=False):
 
     def is_current(self) -> bool:
         """Return whether the file certainly did not change since."""
-        return self.is_settled and identity_of(self.path) == self.identity
+        return self.is_settled and file_stamp(self.path) == self.identity
 
 
 class _CacheEntry(Record, kw_only=False):

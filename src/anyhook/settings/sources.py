@@ -25,7 +25,7 @@ from anyhook.settings.directories import (
     is_pattern,
     list_directories,
     list_files,
-    report_closed,
+    report_closed_directories,
 )
 from anyhook.settings.jsonc import list_at
 
@@ -279,7 +279,7 @@ def _settings_places(
             files.append(place)
             continue
         descending = place.file.descending
-        diagnostics += report_closed(list_directories(place.path))
+        diagnostics += report_closed_directories(list_directories(place.path))
         listed = list_files(place.path, descending=descending)
         paths: list[Path] = []
         total_size = 0

@@ -136,7 +136,7 @@ ALWAYS_RECURSIVE = frozenset(
 )
 
 
-def row_of(name: str, program: str, read: Arguments) -> str:
+def row_of_effects(name: str, program: str, read: Arguments) -> str:
     """Return the row of a command, as its options change it; empty if it has none.
 
     `name` is the one name of the program that the rows use.

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from anyhook.expressions import expression
 from anyhook.shell.code import find_targets
-from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of
+from anyhook.shell.effect_rows import ALWAYS_RECURSIVE, RECURSIVE, row_of_effects
 from anyhook.shell.options import FIND_WITHOUT_TESTS, canonical_program, find_name
 from anyhook.shell.paths import join_path, patched_paths
 from anyhook.shell.runners import CODE_OPTIONS
@@ -69,7 +69,7 @@ def find_effects(
     finder = _Finder(read, redirects, directories, home)
     yield from finder.redirect_effects()
     name = canonical_program(program)
-    row = row_of(name, program, read)
+    row = row_of_effects(name, program, read)
     if row:
         yield from finder.row(row, name)
     further = _FURTHER.get(name)

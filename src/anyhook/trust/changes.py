@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anyhook.atomic_write import replace_file
-from anyhook.files import NotReadableError, data_directory, identity_of, read_user_file, record_name
+from anyhook.files import NotReadableError, data_directory, file_stamp, read_user_file, record_name
 from anyhook.model.record import EMPTY, Record, replace
 from anyhook.secrets.redact import redact_text
 
@@ -197,7 +197,7 @@ def _read_content(file: str | os.PathLike[str]) -> _Content | None:
     try:
         content = read_user_file(file, MAX_FILE)
     except NotReadableError:  # too large, or not a regular file
-        return _Content(str(identity_of(file)))
+        return _Content(str(file_stamp(file)))
     except OSError:
         return None
     digest = hashlib.sha256(content).hexdigest()

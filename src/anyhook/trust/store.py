@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyhook.atomic_write import replace_file
 from anyhook.errors import SettingsError
-from anyhook.files import data_directory, identity_of, read_user_file, record_name
+from anyhook.files import data_directory, file_stamp, read_user_file, record_name
 from anyhook.locks import locked
 from anyhook.model.diagnostics import Diagnostic, Place, diagnose
 from anyhook.trust.changes import accept_files, start_record
@@ -46,7 +46,7 @@ class TrustStore:
 
     def identity(self, project: Path) -> FileIdentity:
         """Return the identity of the file about a project, which changes with its content."""
-        return identity_of(self._file(project))
+        return file_stamp(self._file(project))
 
     def changes(
         self,

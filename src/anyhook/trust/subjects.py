@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from anyhook.files import changed_within_tick, identity_of
+from anyhook.files import changed_within_tick, file_stamp
 from anyhook.model.definitions import each_handler
 from anyhook.model.record import EMPTY, Record
 from anyhook.shell.launched import launched_line
@@ -74,7 +74,7 @@ class TrustSubject(Record, kw_only=False):
         for tree in self.trees:
             identities += tree.identities.items()
         for path, identity in identities:
-            if identity_of(path) != identity or changed_within_tick(identity, self.read_at):
+            if file_stamp(path) != identity or changed_within_tick(identity, self.read_at):
                 return False
         return True
 
@@ -90,7 +90,7 @@ class SubjectReader:
         self.project = project
         self.variables = variables
         self._read_tree = cache(read_tree)
-        self._identity_of = cache(identity_of)
+        self._identity_of = cache(file_stamp)
         self._bound: dict[Path, set[str]] = {}
         self._files = ProjectFiles()
         self._modes: dict[str, int] = {}
@@ -229,7 +229,7 @@ def _read_scripts(paths: Iterable[Path]) -> dict[Path, Script]:
     scripts: dict[Path, Script] = {}
     bytes_left = MAX_SCRIPT_SIZE
     for path in paths:
-        identity = identity_of(path)
+        identity = file_stamp(path)
         bytes_left -= identity[2] if identity else 0
         limit = MAX_SCRIPT_SIZE if bytes_left >= 0 else 0
         scripts[path] = read_script(path, limit)

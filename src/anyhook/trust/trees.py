@@ -12,7 +12,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anyhook.files import changed_within_tick, identity_of, read_user_file
+from anyhook.files import changed_within_tick, file_stamp, read_user_file
 from anyhook.model.record import Record
 from anyhook.trust.languages import CODE_SUFFIXES
 from anyhook.trust.loaded_code import PACKAGE_DIRECTORIES
@@ -90,7 +90,7 @@ _CACHE_SIZE = 4096
 
 def read_script(path: Path, limit: int = MAX_SCRIPT_SIZE) -> Script:
     """Read a file; one that did not change since the last time is not read again."""
-    identity = identity_of(path)
+    identity = file_stamp(path)
     cached = _cache.get((path, limit))
     if cached is not None and cached.identity == identity and identity is not None:
         return cached
@@ -132,7 +132,7 @@ def read_tree(root: Path) -> Tree:
     waiting = [root]
     while waiting:
         directory = waiting.pop(0)
-        identity = identity_of(directory)
+        identity = file_stamp(directory)
         # A link may lead back to a directory that was read.
         if identity is None or identity[:2] in seen:
             continue

@@ -14,7 +14,7 @@ import sys
 import time
 
 from anyhook._compat import caller
-from anyhook.files import TICK, FileIdentity, identity_of, opens_for_reading
+from anyhook.files import TICK, FileIdentity, file_stamp, opens_for_reading
 from anyhook.trust.loaded_code import LoadedCode, is_installed
 from anyhook.worker.byte_code import remove_doubtful_byte_code
 
@@ -143,12 +143,12 @@ class LoadTrace:
         modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
         interpreter = (sys.executable, os.path.join(sys.prefix, "pyvenv.cfg"))
         self._own: dict[str, FileIdentity] = {}
-        self._installed = {path: identity_of(path) for path in interpreter}
+        self._installed = {path: file_stamp(path) for path in interpreter}
         # A module that was loaded by its path need not be in sys.modules.
         self._paths |= self.code.code_files
         for path in (*self._paths, *(path for path in modules if isinstance(path, str))):
             kind = self._installed if is_installed(path) else self._own
-            identity = identity_of(path)
+            identity = file_stamp(path)
             if identity is not None and identity[4] > self._started:
                 identity = EDITED_WHILE_LOADING
             kind[path] = identity
@@ -346,7 +346,7 @@ def _importable(directory: str) -> frozenset[str]:
 
 def _changed(identities: Mapping[str, FileIdentity]) -> Iterator[str]:
     for path, identity in identities.items():
-        if identity_of(path) != identity:
+        if file_stamp(path) != identity:
             yield path
 
 

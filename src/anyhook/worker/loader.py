@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from anyhook._compat import count_threads
 from anyhook.authoring.process_exit import file_identity, flush_streams
-from anyhook.files import identity_of
+from anyhook.files import file_stamp
 from anyhook.worker.byte_code import ignore_doubtful_byte_code
 from anyhook.worker.child import LoadedHookFile, accept, read_body, send_quietly, status_frame
 from anyhook.worker.client import HEAD, RUN, SERVER_CODE, STOP, absolute, check_private
@@ -199,7 +199,7 @@ class Loader:
 
 def refuse(endpoint: Endpoint) -> None:
     """Ask every client to run the hook cold, until the file changes or no event comes."""
-    identity = identity_of(endpoint.hook_file)
+    identity = file_stamp(endpoint.hook_file)
     loaded_at = time.monotonic()
     listener = endpoint.listen()
     poll = select.poll()
@@ -216,7 +216,7 @@ def refuse(endpoint: Endpoint) -> None:
             endpoint.note_cold(endpoint.reason)
             send_quietly(link, pack_cold(endpoint.reason))
             is_late = time.monotonic() - loaded_at > RELOAD_DELAY
-            is_ending = is_late or identity_of(endpoint.hook_file) != identity
+            is_ending = is_late or file_stamp(endpoint.hook_file) != identity
         else:
             is_ending = body[:1] == STOP
             status = endpoint.status(

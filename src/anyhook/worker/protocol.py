@@ -123,7 +123,7 @@ def pack_reply(reply: Reply) -> bytes:
     return frame(DONE, codes, *sizes, reply.err, reply.fallback, reply.out)
 
 
-def parse_reply(body: bytes) -> Reply:
+def unpack_reply(body: bytes) -> Reply:
     """Parse the body of a reply.
 
     Raises:

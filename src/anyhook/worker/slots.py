@@ -10,7 +10,7 @@ import mmap
 import time
 
 from anyhook.worker.client import HEAD
-from anyhook.worker.protocol import Reply, pack_reply, parse_reply
+from anyhook.worker.protocol import Reply, pack_reply, unpack_reply
 
 MAX_ANSWER = 1 << 16
 """Bytes of an answer, packed, that a slot takes."""
@@ -96,4 +96,4 @@ class Slot:
         size = self._numbers[_SIZE]
         if size <= 0:
             return None
-        return parse_reply(self._answers[self._offset : self._offset + size])
+        return unpack_reply(self._answers[self._offset : self._offset + size])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from anyhook.agents.program import AgentProgram, Workplace, read_settings
+from anyhook.agents.program import AgentProgram, Workplace, read_program_settings
 
 CONFIG = ".copilot/config.json"
 """Holds the account and the trusted folders; the one of the user is not used."""
@@ -22,7 +22,7 @@ def _home_files(place: Workplace) -> dict[str, object]:
 def _is_trusted(place: Workplace) -> bool:
     if place.environ.get(REPOSITORY_HOOKS) == "true":
         return True
-    config = read_settings(place.home / CONFIG)
+    config = read_program_settings(place.home / CONFIG)
     project = Path(os.path.realpath(place.project))
     folders: list[object] = []
     for name in TRUSTED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from anyhook.agents.program import AgentProgram, Workplace, read_settings
+from anyhook.agents.program import AgentProgram, Workplace, read_program_settings
 
 SETTINGS = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -33,7 +33,7 @@ def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool
     `directory` is the agent's in the home, and `is_on` whether rules apply if the settings do not
     say it.
     """
-    security = read_settings(directory / "settings.json").get("security")
+    security = read_program_settings(directory / "settings.json").get("security")
     folder_trust = security.get("folderTrust") if isinstance(security, dict) else None
     if isinstance(folder_trust, dict) and isinstance(folder_trust.get("enabled"), bool):
         is_on = folder_trust["enabled"]
@@ -41,7 +41,7 @@ def folder_is_trusted(place: Workplace, directory: Path, *, is_on: bool) -> bool
         return True
     project = Path(os.path.realpath(place.project))
     longest, is_trusted = "", False
-    for path, level in read_settings(directory / "trustedFolders.json").items():
+    for path, level in read_program_settings(directory / "trustedFolders.json").items():
         folder = Path(os.path.realpath(path))
         if level == "TRUST_PARENT":
             folder = folder.parent

@@ -22,7 +22,7 @@ from anyhook.manage.switching import switch_hook
 from anyhook.model.diagnostics import Severity
 from anyhook.model.layers import Layer
 from anyhook.settings.changes import exclusive_edits
-from anyhook.settings.detect import command_line
+from anyhook.settings.detect import project_command
 from anyhook.settings.entries import disabled_lists
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def shadow_command(hook: PanelHook) -> str:
 
 def _command_for(hook: PanelHook, command: str) -> str:
     engine = hook.engine
-    return command_line(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
+    return project_command(engine.project_dir, command, name_of(hook), "--agent", engine.agent.name)
 
 
 def name_of(hook: PanelHook) -> str:

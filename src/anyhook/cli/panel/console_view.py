@@ -55,10 +55,10 @@ class ConsoleView(VerticalScroll):
         self._width = self.size.width
         if self._draw is not None and self._width:
             width = max(self._width - 2 - SCROLLBAR, MIN_WIDTH)
-            self.query_one("#text", Static).update(text_of(self._draw, width))
+            self.query_one("#text", Static).update(drawn_text(self._draw, width))
 
 
-def text_of(draw: Draw, width: int) -> Text:
+def drawn_text(draw: Draw, width: int) -> Text:
     """Return what a function prints to a console of some width.
 
     What it prints went through `printable`, so that all escapes in it are colours of ours.

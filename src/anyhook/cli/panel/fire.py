@@ -21,7 +21,7 @@ from anyhook.cli.colors import ACCENT
 from anyhook.cli.event_input import EventOptions, build_event
 from anyhook.cli.panel.actions import ActionResult, PanelHook
 from anyhook.cli.panel.console_view import ChoiceList, ConsoleView
-from anyhook.cli.panel.past_results import read_events
+from anyhook.cli.panel.past_results import read_recorded_events
 from anyhook.cli.panel.rows import tool_text
 from anyhook.cli.panel.state import PanelScreen, PanelState
 from anyhook.cli.render import outcome_text
@@ -34,7 +34,7 @@ from anyhook.manage.agent_effect import FiredEvent, fired_event
 from anyhook.manage.hooks import SAMPLE_INPUT, SAMPLE_TOOL, reaching_fields
 from anyhook.model.events import UnknownEvent, event_class
 from anyhook.model.json import dump_json, repair
-from anyhook.settings.detect import command_line
+from anyhook.settings.detect import project_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -90,7 +90,7 @@ class FireScreen(PanelScreen):
         options = await asyncio.to_thread(sample_event, self.hook)
         self._fill(options)
         self._show_command(options)
-        events = await asyncio.to_thread(read_events, self.hook)
+        events = await asyncio.to_thread(read_recorded_events, self.hook)
         if not events:
             return
         items: list[Option] = []
@@ -134,7 +134,7 @@ class FireScreen(PanelScreen):
     def _fire_recorded(self, message: OptionList.OptionSelected) -> None:
         recorded = self._recorded[message.option.id or ""]
         try:
-            options = recorded_event(self.hook.engine.agent, recorded)
+            options = event_options(self.hook.engine.agent, recorded)
         except AnyhookError as error:
             self.report_problem(str(error))
             return
@@ -239,10 +239,10 @@ def fire_command(engine: Engine, options: EventOptions) -> str:
         words += ["--input", options.input]
     for item in options.fields:
         words += ["--set", item]
-    return command_line(engine.project_dir, *words, "--agent", engine.agent.name)
+    return project_command(engine.project_dir, *words, "--agent", engine.agent.name)
 
 
-def recorded_event(agent: AgentSpec, recorded: RecordedEvent) -> EventOptions:
+def event_options(agent: AgentSpec, recorded: RecordedEvent) -> EventOptions:
     """Return a recorded event as the options that fire it again, in a new session.
 
     Raises:

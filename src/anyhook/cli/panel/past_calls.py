@@ -36,7 +36,7 @@ from anyhook.manage.review import (
 from anyhook.model.text import count_of, printable, shorten
 from anyhook.redteam.labelled import DANGEROUS
 from anyhook.sandbox.sandbox import sandbox_limits
-from anyhook.settings.detect import command_line
+from anyhook.settings.detect import project_command
 from anyhook.trust.approvals import Approvals, DeniedCall
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ def label_group(review: CallReview, group: ReviewGroup, label: str) -> None:
 
 
 def _command(hook: PanelHook, *words: str) -> str:
-    return command_line(hook.engine.project_dir, "score", name_of(hook), *(words or ("--history",)))
+    return project_command(
+        hook.engine.project_dir, "score", name_of(hook), *(words or ("--history",))
+    )
 
 
 class PastCallsScreen(ListScreen[ReviewGroup]):

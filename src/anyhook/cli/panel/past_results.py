@@ -87,7 +87,7 @@ def _ask(question: Callable[[History], T], default: T) -> T:
         return default
 
 
-def read_events(hook: PanelHook) -> list[RecordedEvent]:
+def read_recorded_events(hook: PanelHook) -> list[RecordedEvent]:
     """Return recorded events of the agent and the event of a hook, the newest first."""
     chosen = Filter(agent=hook.engine.agent.name, event=hook.row.definition.event)
     return _ask(lambda history: search(history, chosen, limit=MAX_EVENTS), [])

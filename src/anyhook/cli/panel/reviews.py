@@ -28,7 +28,7 @@ from anyhook.manage.shadows import ShadowPlan, plan_shadow
 from anyhook.model.definitions import handlers_of
 from anyhook.model.text import count_of
 from anyhook.settings.changes import write_changes
-from anyhook.settings.detect import command_line
+from anyhook.settings.detect import project_command
 from anyhook.trust.store import TrustStore
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class ProblemScreen(ListScreen[Finding]):
         if remedy is not None:
             out.print(Text.assemble(("x  ", "bold"), f"{remedy.text}  ({remedy.command})"))
         elif item.diagnostic.code in TRUST_CODES:
-            command = command_line(project, "trust", "--agent", item.agent)
+            command = project_command(project, "trust", "--agent", item.agent)
             out.print(Text.assemble(("t  ", "bold"), f"review it, and trust it  ({command})"))
 
     def _remedy(self, finding: Finding) -> Remedy | None:
@@ -199,7 +199,7 @@ class TrustScreen(TextScreen):
         with self.reporting_problems():
             await asyncio.to_thread(self.store.trust, project, review.subjects, agent=name)
             hooks = count_of(len(review.subjects), "hook")
-            command = command_line(project, "trust", "--yes", "--agent", name)
+            command = project_command(project, "trust", "--yes", "--agent", name)
             self.report(ActionResult(f"trusted: {hooks} of {self.agent.title}", command))
             self.post_message(FilesChanged())
             self._read()

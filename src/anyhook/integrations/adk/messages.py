@@ -54,7 +54,7 @@ def shown_request(request: LlmRequest) -> ShownRequest:
     return ShownRequest(_Translator(), request.contents, request.model or "", config)
 
 
-def change_request(request: LlmRequest, changes: RequestChanges) -> None:
+def change_llm_request(request: LlmRequest, changes: RequestChanges) -> None:
     """Apply the changes of hooks to a request, in place."""
     if changes.model is not None:
         request.model = changes.model

@@ -15,7 +15,7 @@ from anyhook.errors import StoppedError
 from anyhook.integrations.adk.compaction import HookedSummarizer, default_summarizer
 from anyhook.integrations.adk.messages import (
     argument_names,
-    change_request,
+    change_llm_request,
     changed_response,
     content_text,
     error_response,
@@ -42,7 +42,7 @@ from anyhook.integrations.adk.state import (
     session_key,
     tool_session,
 )
-from anyhook.integrations.adk.tools import ToolCalls, error_of, is_waiting
+from anyhook.integrations.adk.tools import ToolCalls, is_waiting, tool_error
 from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
 from anyhook.integrations.results import tag_context
@@ -305,7 +305,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
             return error_response(DENIED, call.denied)
         changes = hook_request.changes(call.request)
         if changes is not None:
-            change_request(llm_request, changes)
+            change_llm_request(llm_request, changes)
         if call.tools is not None:
             select_tools(llm_request, call.tools)
         model_call.request = call.request
@@ -417,7 +417,7 @@ class AnyhookPlugin(BasePlugin, LoadedHooks):
         session = self._session_after_tool(tool_context)
         if self._tool_calls.take_answered(tool_context) or is_waiting(tool, tool_context, result):
             return None
-        error = error_of(result)
+        error = tool_error(result)
         return await self._tool_calls.after(session, tool, tool_args, tool_context, result, error)
 
     @_unless_idle

@@ -126,7 +126,7 @@ class ToolCalls:
             value = await tool.run_async(args=arguments, tool_context=context)
         except Exception as error:  # noqa: BLE001 - the model gets any failure as a result
             return _ToolResult({"error": str(error)}, str(error))
-        return _ToolResult(value, error_of(value))
+        return _ToolResult(value, tool_error(value))
 
 
 def _replace_arguments(arguments: dict[str, Any], new_arguments: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ def is_waiting(tool: BaseTool, context: ToolContext, result: Any) -> bool:
     return context.function_call_id in requests or (tool.is_long_running and not result)
 
 
-def error_of(result: Any) -> str | None:
+def tool_error(result: Any) -> str | None:
     """Return the error in a result of ADK's own tools, or of a tool of an MCP server."""
     if not isinstance(result, dict):
         return None

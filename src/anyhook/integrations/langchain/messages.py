@@ -20,7 +20,7 @@ from langchain_core.messages import (
     ToolMessage,
 )
 
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.model_api import (
     SAMPLING,
     TOKEN_COUNTS,
@@ -293,7 +293,7 @@ def _rebuild_tool_message(message: ToolMessage, parts: Sequence[Any]) -> ToolMes
     if isinstance(response, dict) and response.keys() == old_response.keys():
         (output,) = response.values()
     # Where hooks removed the result, that of the message stays.
-    texts.append(_text_of_content(message.content) if output is None else text_of(output))
+    texts.append(_text_of_content(message.content) if output is None else result_text(output))
     content: Any = "\n\n".join(texts)
     if others:
         content = [_text_block(content), *others]

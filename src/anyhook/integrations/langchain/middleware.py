@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from anyhook.integrations.factory import MODEL_EVENTS, LoadedHooks, SessionFactory
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.langchain.calls import (
     ask_model,
     call_model,
@@ -193,7 +193,7 @@ class AnyhookMiddleware(AgentMiddleware[AnyhookState, Any, Any], LoadedHooks):
         answer = last_answer(messages)
         structured = agent_state.get("structured_response")
         if not answer and structured is not None:  # a call of a tool that does not run
-            answer = text_of(to_jsonable_python(structured, fallback=str))
+            answer = result_text(to_jsonable_python(structured, fallback=str))
         end = await wait(state.session.finish(answer))
         if end.next_prompt is None:
             if not state.is_kept:

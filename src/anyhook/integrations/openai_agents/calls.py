@@ -108,7 +108,7 @@ async def call_tool(
         else:
             text = json.dumps(chain.arguments)
             tail_context = _tool_context(context, tail_tool.name, call_id, text)
-            invoke = partial(run_function, recording_failures(tail_tool), tail_context, text)
+            invoke = partial(run_function_tool, recording_failures(tail_tool), tail_context, text)
             chain.name = state.host_name(tail_tool)
         run = await chain.before()
     if result.exception is not None:
@@ -207,7 +207,7 @@ def recording_failures(tool: FunctionTool) -> FunctionTool:
     return recording
 
 
-async def run_function(
+async def run_function_tool(
     tool: FunctionTool, context: Any, text: str, arguments: dict[str, Any]
 ) -> FunctionResult:
     """Run a copy that `recording_failures` made, with the arguments that hooks leave."""

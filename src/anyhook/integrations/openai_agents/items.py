@@ -19,7 +19,7 @@ from agents.models.fake_id import FAKE_RESPONSES_ID
 from openai.types import responses as api
 
 from agents import ModelResponse, Usage
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.model_api import (
     SAMPLING,
     OriginalParts,
@@ -194,7 +194,7 @@ def _item_from_part(item: Any, part: Mapping[str, Any]) -> Any:
         response = result.get("response")
         if isinstance(response, Mapping) and response.keys() == {"output"}:
             response = response["output"]
-        output = response if isinstance(response, list) else text_of(response)
+        output = response if isinstance(response, list) else result_text(response)
         new = {"call_id": result.get("id"), "output": output}
         return {**old, "type": "function_call_output", **new}
     return dict(part)

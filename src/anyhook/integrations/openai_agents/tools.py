@@ -32,7 +32,7 @@ from agents import (
     WebSearchTool,
 )
 from anyhook.integrations.framework import missing_for
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.openai_agents.calls import (
     FunctionResult,
     call_tool,
@@ -40,7 +40,7 @@ from anyhook.integrations.openai_agents.calls import (
     error_text,
     parse_arguments,
     recording_failures,
-    run_function,
+    run_function_tool,
     to_json,
 )
 from anyhook.integrations.openai_agents.state import OPENAI_AGENTS, current_session
@@ -121,7 +121,7 @@ def _hook_function_tool(tool: FunctionTool) -> FunctionTool:
         output = await call_tool(
             tool,
             parse_arguments(text),
-            partial(run_function, recording, context, text),
+            partial(run_function_tool, recording, context, text),
             context.tool_call_id,
             context,
         )
@@ -305,7 +305,7 @@ class _HookedEditor:
         output = await call_tool(self.tool, visible, run, call_id, operation.ctx_wrapper, name=name)
         if not output.texts and not output.replaced:
             return output.output
-        text = "\n\n".join((text_of(to_json(output.output)), *output.texts))
+        text = "\n\n".join((result_text(to_json(output.output)), *output.texts))
         return ApplyPatchResult(output=text)
 
 

@@ -19,7 +19,7 @@ from agents import (
     RunState,
 )
 from anyhook.errors import StoppedError
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.openai_agents.copies import hook_agent, hook_run_state, restore_agents
 from anyhook.integrations.openai_agents.items import append_to_prompt, prompt_text
 from anyhook.integrations.openai_agents.models import hook_config, with_refusal_handler
@@ -133,7 +133,7 @@ class Turn:
         output = result.final_output
         if isinstance(output, BaseModel):
             output = output.model_dump_json()
-        end = await self._session.finish("" if output is None else text_of(output))
+        end = await self._session.finish("" if output is None else result_text(output))
         if end.next_prompt is None:
             return False
         self._input = end.next_prompt

@@ -32,7 +32,7 @@ from anyhook.integrations.factory import (
     session_of_run,
 )
 from anyhook.integrations.framework import Framework
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.pydantic_ai.model import HookedModel
 from anyhook.integrations.pydantic_ai.state import RunState
@@ -184,7 +184,7 @@ class _HookedRun(AbstractCapability[Any]):
     async def after_node_run(self, ctx: RunContext[Any], *, node: Any, result: Any) -> Any:
         if not isinstance(result, End) or isinstance(result.data.output, DeferredToolRequests):
             return result
-        end = await self._run.session.finish(text_of(to_json(result.data.output)))
+        end = await self._run.session.finish(result_text(to_json(result.data.output)))
         if end.next_prompt is None:
             return result
         # The end of `run_stream`: its caller has seen the whole answer.

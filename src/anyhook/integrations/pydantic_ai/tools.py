@@ -13,7 +13,7 @@ from pydantic_ai.toolsets import WrapperToolset
 from pydantic_core import ValidationError
 
 from anyhook.integrations.factory import ToolChain
-from anyhook.integrations.host_tools import text_of
+from anyhook.integrations.host_tools import result_text
 from anyhook.integrations.pydantic_ai.messages import to_json
 from anyhook.integrations.results import join_context, tag_context
 
@@ -112,7 +112,7 @@ class _HookedCall:
             # A failure that the model sees gets what hooks add.
             is_changed = returned.replaced or bool(self._context)
             if is_changed and isinstance(failure, ModelRetry | ToolFailed):
-                raise type(failure)(self._with_context(text_of(returned.output)))
+                raise type(failure)(self._with_context(result_text(returned.output)))
             raise failure
         return self._result(result, returned)
 
@@ -221,7 +221,7 @@ async def call_output_function(
     if not returned.replaced:
         return result
     if not isinstance(result, str):
-        run.end_turn(text_of(returned.output))
+        run.end_turn(result_text(returned.output))
     return str(returned.output)
 
 
