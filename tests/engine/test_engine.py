@@ -105,17 +105,11 @@ async def test_an_event_that_matches_nothing_gets_no_decision(world):
     assert not NO_DECISION.denied
 
 
-@pytest.mark.parametrize(
-    ("event", "message"),
-    [
-        (BeforeTool(tool_name="Bash", tool_input='{"command": "rm x"}'), "json.loads"),
-        (BeforeTool(tool_name="Bash", tool_input=None), "mapping of arguments, not NoneType"),
-        (BeforeTool(tool_name=None, tool_input={"command": "rm x"}), "tool_name is a text"),
-    ],
-)
 @pytest.mark.anyio
-async def test_a_call_in_which_no_guard_finds_anything_is_refused(world, event, message):
-    with pytest.raises(EventError, match=message):
+async def test_a_text_in_place_of_arguments_is_refused(world):
+    event = BeforeTool(tool_name="Bash", tool_input='{"command": "rm x"}')
+
+    with pytest.raises(EventError, match=r"json\.loads"):
         await world.load().dispatch(event)
 
 
