@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from itertools import permutations
 
@@ -80,6 +81,31 @@ def test_a_verdict_that_differs_is_a_difference_though_the_reason_is_unstable(he
     (difference,) = proof["hooks"][0]["differences"]
     assert difference["from"]["outcome"] == "deny"
     assert "outcome" not in difference["to"]
+
+
+def test_the_migrated_settings_are_no_change_of_the_repository(here, run):
+    events = configure(here, "git status --short; exit 0", event="SessionStart")
+    commit = "git -c user.name=x -c user.email=x@x commit -qm all"
+    for command in ("git init -q", "git add -A", commit):
+        subprocess.run(command.split(), cwd=here.project, check=True)
+
+    code, out, _ = run(*ARGUMENTS, "--trust-once", "--events", str(events), "--json")
+
+    assert (code, json.loads(out)["proof"]["combined"]) == (0, [])
+
+
+def test_a_command_under_two_matchers_is_compared_for_each(here, run):
+    events = configure_two(here, "echo no >&2; exit 2", "exit 0")
+    file = here.project / ".claude" / "settings.json"
+    command = {"type": "command", "command": "echo no >&2; exit 2"}
+    definitions = [{"matcher": name, "hooks": [command]} for name in ("Bash", "Write")]
+    file.write_text(json.dumps({"hooks": {"PreToolUse": definitions}}))
+
+    code, out, _ = run(*ARGUMENTS, "--trust-once", "--events", str(events), "--json")
+    proof = json.loads(out)["proof"]
+
+    assert (code, [hook["differences"] for hook in proof["hooks"]]) == (0, [[], []])
+    assert [hook["decided"] for hook in proof["hooks"]] == [1, 0]
 
 
 ASK = json.dumps(

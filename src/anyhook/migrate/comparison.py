@@ -224,10 +224,11 @@ class Comparison:
         wire = self.migration.target.by_canonical[target_event.name].wire
         for result in target.results:
             # Several handlers may come from one hook, and several hooks may become one handler.
-            for key in self._origins.get((wire, result.handler.command or ""), ()):
-                _, name = key
-                if name == source_event.name:
-                    after.add(key, result)
+            origins = self._origins.get((wire, result.handler.command or ""), ())
+            keys = [key for key in origins if key[1] == source_event.name]
+            # Of hooks with the same command, it is the one that ran in the source, if one did.
+            for key in [key for key in keys if key in before.answers] or keys:
+                after.add(key, result)
         label = str(normalize_texts(probe.label, roots)).replace("{project}/", "")
         for hook in {**before.answers, **after.answers}:
             observation = self._observations.setdefault((hook, number), HookObservation(label))

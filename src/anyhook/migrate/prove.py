@@ -201,6 +201,7 @@ def scratch_copies(
                 text, _ = merge_into(migration, "", str(path))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
+                _hide_from_git(target, path)
                 break
         try:
             yield ScratchCopies(source, target)
@@ -208,6 +209,15 @@ def scratch_copies(
             for copy in (source, target):
                 for server in list_servers(str(copy.parent / WORKERS)):
                     stop_server(server.base)
+
+
+def _hide_from_git(project: Path, file: Path) -> None:
+    """Let Git ignore a file that only one copy has: hooks print what `git status` shows."""
+    information = project / ".git" / "info"
+    if information.parent.is_dir() and file.is_relative_to(project):
+        information.mkdir(exist_ok=True)
+        with (information / "exclude").open("a", encoding="utf-8") as excluded:
+            excluded.write(f"/{file.relative_to(project).as_posix()}\n")
 
 
 def _make_side(migration: Migration, location: Location, base: Path, links_packages: bool) -> Path:
