@@ -356,6 +356,20 @@ class TestHooksAreRequired:
             Engine.load(project, trust_once=True, require=require)
         assert Engine.load(project, trust_once=True, on_message=str).definitions
 
+    @pytest.mark.parametrize(
+        ("members", "cause"),
+        [
+            ({}, "it is not trusted"),
+            ({"disableAllHooks": True}, r"settings\.json:1 switches it off"),
+        ],
+    )
+    def test_an_event_whose_hook_does_not_run_has_the_cause(self, project, members, cause):
+        file = {**members, "hooks": {"PreToolUse": [{"matcher": "Bash", **DENY}]}}
+        write(project / ".claude" / "settings.json", json.dumps(file))
+
+        with pytest.raises(RequiredHooksError, match=cause):
+            Engine.load(project, require={"before_tool"}, on_message=str)
+
     def test_a_matcher_of_an_event_with_known_subjects_is_checked_too(self, project):
         file = {"hooks": {"SessionStart": [{"matcher": "start-up|begin", **DENY}]}}
         write(project / ".claude" / "settings.json", json.dumps(file))

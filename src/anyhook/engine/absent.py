@@ -197,7 +197,11 @@ def _absent_on(spec: EventSpec, state: HookState) -> Iterator[Diagnostic]:
         if shadow is not None:
             yield report_shadow(handler, shadow)
         elif not state.runs(handler):
-            text = f"{handler.label!r} on {spec.wire} does not run: it is switched off or untrusted"
+            switch = state.hooks.switched_off(handler)
+            cause = "it is not trusted; see: anyhook trust"
+            if switch is not None:
+                cause = f"{switch} switches it off"
+            text = f"{handler.label!r} on {spec.wire} does not run: {cause}"
             yield diagnose("no-hooks", text, handler.place, handler=handler.label)
 
 
