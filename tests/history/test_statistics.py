@@ -72,6 +72,21 @@ def test_a_percentile_is_the_value_that_a_share_does_not_exceed():
     assert hooks.percentile([], 0.5) is None
 
 
+def test_the_result_of_a_run_is_that_of_its_version(tmp_path):
+    other, own = (
+        RecordedResult("jq", digest=digest, answer={"outcome": outcome})
+        for digest, outcome in (("a", "allow"), ("b", "deny"))
+    )
+    with History.open(tmp_path) as history:
+        history.add([event(1, results=(other, own))])
+        versions = [hook for hook in hooks.recorded_hooks(history) if hook.digest == "b"]
+        runs = hooks.hook_runs(history, [version.number for version in versions])
+
+        ((_event, result),) = hooks.latest_results(history, versions, runs, 10)
+
+    assert result.answer == {"outcome": "deny"}
+
+
 def test_runs_of_a_project_are_those_of_its_events(tmp_path):
     with History.open(tmp_path) as history:
         history.add(

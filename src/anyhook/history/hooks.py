@@ -22,7 +22,7 @@ from anyhook.history.verdicts import FAILURES, HAS_FAILED, HAS_WARNED, NO_VERDIC
 from anyhook.journal.records import RECORDER_KIND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from anyhook.history.events import RecordedEvent, RecordedResult
     from anyhook.history.store import History
@@ -344,14 +344,17 @@ def summary_of(name: str, place: str, runs: list[StoredRun]) -> HookSummary:
 
 
 def latest_results(
-    history: History, names: Collection[HookName], runs: Iterable[StoredRun], limit: int
+    history: History, versions: Iterable[RecordedHook], runs: Iterable[StoredRun], limit: int
 ) -> list[tuple[RecordedEvent, RecordedResult]]:
-    """Return the results of the first of some runs of a hook, which is recorded under names."""
+    """Return the results of the first of some runs of these versions of a hook."""
+    by_number = {version.number: version for version in versions}
     results: list[tuple[RecordedEvent, RecordedResult]] = []
     for run in islice(runs, limit):
         event = get_event(history, run.event_id)
+        version = by_number[run.hook_id]
         for result in event.results:
-            if (result.hook, result.place) in names:
+            name = HookName(result.hook, result.place)
+            if (name, result.digest) == (version.name, version.digest):
                 results.append((event, result))
                 break
     return results

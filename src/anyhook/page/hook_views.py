@@ -67,13 +67,17 @@ def show_hook(page: Page, request: Request) -> Response:
         versions = hook_history.hook_versions(history, name, place)
         if not versions:
             raise UsageError(f"the history has no hook {name!r} at {place!r}")
+        hook_name = hook_history.HookName(name, place)
+        recorded = [
+            hook_history.RecordedHook(number, hook_name, digest)
+            for number, (digest, _file) in versions.items()
+        ]
         runs = hook_history.hook_runs(history, versions)
         hook = hook_history.summary_of(name, place, runs)
 
         def latest(of_kind: list[StoredRun]) -> LatestResults:
-            names = {hook_history.HookName(name, place)}
             limit = hook_history.MAX_RESULTS
-            results = hook_history.latest_results(history, names, of_kind, limit)
+            results = hook_history.latest_results(history, recorded, of_kind, limit)
             return LatestResults(results, max(0, len(of_kind) - limit))
 
         decided = [run for run in runs if run.verdict != NO_VERDICT]

@@ -100,8 +100,7 @@ def read_results(hook: PanelHook, records: Sequence[RecordedHook], limit: int) -
         numbers = [record.number for record in records]
         agent, event = hook.engine.agent.name, hook.row.definition.event
         runs = hook_runs(history, numbers, agent=agent, event=event)
-        names = {record.name for record in records}
-        results = latest_results(history, names, runs, limit)
+        results = latest_results(history, records, runs, limit)
         return sorted(results, key=lambda pair: -pair[0].time)
 
     return _ask(ask, [])
