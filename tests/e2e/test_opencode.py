@@ -11,7 +11,8 @@ from anyhook.agents.program import Workplace
 from anyhook.cli import main
 from anyhook.probe.models.server import ModelScript, ModelTurn
 from anyhook.probe.start import run_program
-from tests.agents.opencode import PLUGIN, render
+from anyhook.settings.companions import render_companion
+from tests.agents.opencode import PLUGIN
 from tests.e2e.agents import OPENCODE, release_id, releases
 
 SECONDS = 240.0  # a run takes five on an idle machine
@@ -148,7 +149,7 @@ def test_a_prompt_is_refused_and_the_user_reads_why(run, installed):
 
 def test_tools_are_denied_if_anyhook_is_missing(opencode, run, project, installed, home):
     plugin = home / ".config" / "opencode" / PLUGIN.path
-    plugin.write_text(render(PLUGIN, ("/no/such/anyhook", "dispatch")), encoding="utf-8")
+    plugin.write_text(render_companion(PLUGIN, ("/no/such/anyhook", "dispatch")), encoding="utf-8")
     turns = [
         ModelTurn("I run it.", tools=[opencode.shell("touch made.txt")]),
         ModelTurn("That is all."),
