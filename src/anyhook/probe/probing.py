@@ -130,10 +130,8 @@ def _load_engine(scratch: Scratch, version: str) -> Engine:
     """Load the engine with the rules of a release, or the newest ones for another release."""
     agent = scratch.agent
     rules = f"observed@{version}"
-    newest = agent.newest_rules
-    has_rules = rules in agent.rule_set_names or newest.version == version
-    if not has_rules:
-        rules = newest.name
+    if rules not in agent.rule_set_names:
+        rules = agent.newest_rules.name
     return Engine.load(
         scratch.copy.project,
         agent=agent.name,

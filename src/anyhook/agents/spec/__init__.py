@@ -328,8 +328,14 @@ class AgentSpec(Record):
 
     @property
     def rule_set_names(self) -> tuple[str, ...]:
-        """The names of all rule sets: `documented`, `observed`, `observed@2.1.197`."""
-        return (*self.rule_sets, *[f"observed@{version}" for version in self.older_releases])
+        """The names of all rule sets: `documented`, `observed`, `observed@2.1.197`.
+
+        `observed` is the newest of these.
+        """
+        versions = list(self.older_releases)
+        if "observed" in self.rule_sets:
+            versions.insert(0, self.rule_sets["observed"].version)
+        return (*self.rule_sets, *[f"observed@{version}" for version in versions])
 
     def rules(self, name: str = "documented") -> RuleSet:
         """Return a rule set.
