@@ -167,14 +167,6 @@ def test_the_shim_does_not_check_a_server_that_the_target_does_not_name(plan):
     assert (matchers(pattern), check(pattern)) == (["^MCP:(write|create).*$"], "")
 
 
-@pytest.mark.parametrize(("written", "is_wider"), [("Write", True), ("Write|Edit", False)])
-def test_a_tool_that_does_more_in_the_target_is_reported(plan, written, is_wider):
-    migration = plan("claude", "cursor", ("PreToolUse", written, "cat"))
-
-    reasons = [reason for _, reason in rows(migration, "note")]
-    assert ("Write of Cursor also does what Edit does" in reasons) is is_wider
-
-
 def test_an_expression_that_may_mean_a_server_is_reported(plan):
     migration = plan("claude", "cursor", ("PreToolUse", ".*github.*", "cat"))
 

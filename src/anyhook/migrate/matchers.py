@@ -181,9 +181,8 @@ def _translate_tools(
                 check = f"({text})"
         patterns[any_mcp_tool(target)] = None
     pattern = _write_pattern(_observed(target, target_event), list(names), list(patterns))
-    original = compile_matcher(text, source_event.matcher_style)
-    wider += [(text, reason) for reason in _also_covered(original, source, names, target)]
     if can_check and not check:
+        original = compile_matcher(text, source_event.matcher_style)
         is_ignored = target_event.matcher_style == IGNORED
         if is_ignored or _covers_others(original.matches, source, pattern, target, target_event):
             check = text
@@ -192,22 +191,6 @@ def _translate_tools(
     return TranslatedMatcher(
         patterns=(pattern,), check=check, missing=tuple(missing), wider=tuple(wider)
     )
-
-
-def _also_covered(
-    original: Matcher, source: AgentSpec, names: Iterable[str], target: AgentSpec
-) -> Iterator[str]:
-    """Yield which tools of the source names of the target stand for, and the original does not.
-
-    One that takes a patch does what several do, too: there the shim applies the original.
-    """
-    for name in names:
-        for tool in target.vocabulary.synonyms(name):
-            row = source.vocabulary.tools.get(tool)
-            if row is None or target.vocabulary.tools[tool].patch:
-                continue
-            if not any(map(original.matches, row.names)):
-                yield f"{name} of {target.title} also does what {row.names[0]} does"
 
 
 def _covers_others(
