@@ -26,7 +26,8 @@ agent: $(STAMP) ## an agent whose tools those hooks guard, without a key
 	@$(RUN)python examples/agent.py
 
 test: $(STAMP)  ## what a change needs, in four minutes on two cores
-	@$(RUN)python -m pytest -n 2 --dist worksteal -m "not slow"
+	@# Tests wait for processes: two workers leave a sixth of two cores unused.
+	@$(RUN)python -m pytest -n 4 --dist worksteal -m "not slow"
 
 test-slow: $(STAMP)  ## the tests that `test` leaves out
 	@$(RUN)python -m pytest -n 3 --dist worksteal -m slow
