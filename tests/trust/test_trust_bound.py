@@ -100,9 +100,10 @@ def test_a_hook_whose_file_changed_does_not_run_however_the_file_is_named(world,
     assert not ran_evil(world)
 
 
-ODD_NAMES = ["it's.sh", 'a"b.sh', "a$b.sh", "a`b.sh", "a,b", "a;b.sh", "R&D.sh", "(a).sh", "$"]
-
-
+ODD_NAMES = [
+    *("it's.sh", 'a"b.sh', "a$b.sh", "a`b.sh", "a,b", "a;b.sh", "R&D.sh", "(a).sh", "$"),
+    *("a\\b.sh", "a\\`b.sh", "a\\$b.sh", "a[b].sh", "a*b.sh", "~a.sh", "a b.sh", "a{b,c}.sh"),
+]
 QUOTES = {
     "single": shlex.quote,
     "double": lambda path: '"' + re.sub(r'([$`"\\])', r"\\\1", path) + '"',

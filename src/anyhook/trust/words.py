@@ -94,8 +94,7 @@ def name_directories(line: str) -> str:
 
 @lru_cache(maxsize=512)
 def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[str, ...]:
-    # In double quotes `shlex` keeps the backslash of an escaped backquote, and shells do not.
-    line = name_directories(command).replace("\\`", "`")
+    line = name_directories(command)
     outer = launched_words(argv)
     previous = ""
     for token in launched_words(split_tokens(line)):
@@ -104,8 +103,10 @@ def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[s
             outer.append(token)
         previous = token
     # A quoted `$` may be that of the name of a file, or of a variable in a quoted command line.
-    for token in launched_words(split_tokens(_with_literal_dollars(line))):
-        if LITERAL_DOLLAR in token:
+    read = frozenset(outer)
+    previous = ""
+    for token in launched_words(split_tokens(_with_literal_signs(line))):
+        if token not in read and not previous.startswith(">"):
             if previous in CHANGES_DIRECTORY:
                 outer.append(previous)
             is_line = SEPARATORS.search(token) is not None
@@ -129,11 +130,14 @@ def _split(command: str, argv: tuple[str, ...], env: tuple[str, ...]) -> tuple[s
     return tuple(words)
 
 
-def _with_literal_dollars(line: str) -> str:
-    """Return a command line with each `$` as `LITERAL_DOLLAR` that the shell does not expand."""
+def _with_literal_signs(line: str) -> str:
+    """Return a command line with each `$` as `LITERAL_DOLLAR` that the shell does not expand.
+
+    In double quotes, `shlex` keeps the backslashes of these and of backquotes, and shells do not.
+    """
 
     def unescape(match: re.Match[str]) -> str:
-        return LITERAL_DOLLAR if match[1] == "$" else match[0]
+        return {"$": LITERAL_DOLLAR, "`": "`"}.get(match[1], match[0])
 
     def replace(match: re.Match[str]) -> str:
         if match[0].startswith("'"):
